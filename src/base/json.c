@@ -278,6 +278,13 @@ void tc_json_print(const struct tc_json *node, struct tc_strbuf *out)
     print_node(node_of(node), -1, out);
 }
 
+void tc_json_print_line(struct tc_json *take, struct tc_strbuf *out)
+{
+    tc_json_print(take, out);
+    tc_strbuf_addc(out, '\n');
+    tc_json_free(take);
+}
+
 void tc_json_print_pretty(const struct tc_json *node, struct tc_strbuf *out)
 {
     print_node(node_of(node), 0, out);

@@ -60,6 +60,8 @@ const char *tc_json_key(const struct tc_json *member);
 
 /* One line without spaces; integral doubles up to 2^53 are printed as integers. */
 void tc_json_print(const struct tc_json *node, struct tc_strbuf *out);
+/* That, and a newline behind it; the node is freed. */
+void tc_json_print_line(struct tc_json *take, struct tc_strbuf *out);
 /* Indented, for people. */
 void tc_json_print_pretty(const struct tc_json *node, struct tc_strbuf *out);
 

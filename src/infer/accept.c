@@ -160,9 +160,7 @@ static void add_replaced(struct accepting *a, const struct tc_json *shown)
     struct tc_json *document = tc_json_copy(shown);
 
     tc_json_set_number(document, "accepted", (double)a->number);
-    tc_json_print(document, &a->rest);
-    tc_strbuf_addc(&a->rest, '\n');
-    tc_json_free(document);
+    tc_json_print_line(document, &a->rest);
     a->result->n_replaced++;
 }
 
@@ -202,12 +200,10 @@ static enum tc_status write_file(struct accepting *a, struct tc_error *err)
     struct tc_json *entries = before ? tc_json_copy(before) : tc_json_array();
     tc_json_append(entries, entry_of(a));
     tc_json_set(header, "accepted", entries);
-    tc_json_print(header, &text);
-    tc_strbuf_addc(&text, '\n');
+    tc_json_print_line(header, &text);
     tc_strbuf_add(&text, a->excerpts.text, a->excerpts.size);
     tc_strbuf_add(&text, a->rest.text, a->rest.size);
     status = tc_fs_write(a->config->file, text.text, text.size, err);
-    tc_json_free(header);
     tc_strbuf_release(&text);
     return status;
 }

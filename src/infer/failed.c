@@ -39,10 +39,8 @@ void tc_failures_add(struct tc_failures *failures, const struct tc_deduce_rows *
         tc_json_set_string(object, "broken_at", tc_strtab_text(symbols, counterexample->first));
     if (counterexample)
         tc_json_set(object, "broken_when", tc_evidence_situation(rows->evidence, counterexample));
-    tc_json_print(object, &line);
-    tc_strbuf_addc(&line, '\n');
+    tc_json_print_line(object, &line);
     tc_vec_push(&failures->lines, tc_strbuf_take(&line));
-    tc_json_free(object);
     tc_strbuf_release(&text);
     tc_arena_release(&arena);
 }

@@ -180,9 +180,7 @@ static void print_header(const struct inference *inference, struct tc_strbuf *ou
     tc_json_set_string(object, "made_by", "traincheck-infer " TC_VERSION);
     tc_json_set(object, "from", pipeline_names(evidence));
     tc_json_set_number(object, "examples", (double)n_examples(evidence));
-    tc_json_print(object, out);
-    tc_strbuf_addc(out, '\n');
-    tc_json_free(object);
+    tc_json_print_line(object, out);
 }
 
 static enum tc_status deliver(const struct tc_infer_config *c, const char *path,

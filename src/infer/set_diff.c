@@ -211,9 +211,7 @@ static void add_line(const char *what, const struct entry *before, const struct 
         tc_json_set_string(object, "was_id", before->id);
         tc_json_set_string(object, "was", before->text);
     }
-    tc_json_print(object, out);
-    tc_strbuf_addc(out, '\n');
-    tc_json_free(object);
+    tc_json_print_line(object, out);
 }
 
 static void print_json(const struct set *before, const struct set *after, struct tc_strbuf *out)

@@ -147,15 +147,8 @@ struct tc_json *tc_invariant_to_json(const struct tc_invariant *invariant,
 void tc_invariant_set_print(const struct tc_invariant_set *set, struct tc_json *take_header,
                             struct tc_strbuf *out)
 {
-    if (take_header) {
-        tc_json_print(take_header, out);
-        tc_strbuf_addc(out, '\n');
-        tc_json_free(take_header);
-    }
-    for (size_t i = 0; i < set->items.n; i++) {
-        struct tc_json *object = tc_invariant_to_json(set->items.items[i], set->symbols);
-        tc_json_print(object, out);
-        tc_strbuf_addc(out, '\n');
-        tc_json_free(object);
-    }
+    if (take_header)
+        tc_json_print_line(take_header, out);
+    for (size_t i = 0; i < set->items.n; i++)
+        tc_json_print_line(tc_invariant_to_json(set->items.items[i], set->symbols), out);
 }

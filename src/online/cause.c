@@ -85,11 +85,9 @@ static void queue(const struct tc_causes *causes, const struct tc_finding *findi
     set_run(object, violation->trace);
     if (violation->rank < 0)
         tc_json_set(object, "rank", tc_json_null());
-    tc_json_print(object, &text);
-    tc_strbuf_addc(&text, '\n');
+    tc_json_print_line(object, &text);
     tc_commands_run(causes->commands, violation->invariant->id, text.text, text.size);
     tc_strbuf_release(&text);
-    tc_json_free(object);
 }
 
 /* It is remembered first: a checker that is killed meanwhile leaves the command to the next. */

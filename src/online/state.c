@@ -39,12 +39,10 @@ static enum tc_status add_line(struct tc_state *state, struct tc_json *take, str
     struct tc_strbuf line = TC_STRBUF_INIT;
     enum tc_status status = TC_OK;
 
-    tc_json_print(take, &line);
-    tc_strbuf_addc(&line, '\n');
+    tc_json_print_line(take, &line);
     if (tc_fs_write_all(state->fd, line.text, line.size) != TC_OK || fdatasync(state->fd) < 0)
         status = fail(state, err);
     tc_strbuf_release(&line);
-    tc_json_free(take);
     return status;
 }
 

@@ -49,13 +49,6 @@ static void print(const struct tc_teller *teller, struct tc_strbuf *take)
     tc_strbuf_release(take);
 }
 
-static void add_line(struct tc_json *take, struct tc_strbuf *out)
-{
-    tc_json_print(take, out);
-    tc_strbuf_addc(out, '\n');
-    tc_json_free(take);
-}
-
 static bool was_told(const struct tc_teller *teller, const struct tc_violation *violation)
 {
     uint64_t one;
@@ -91,7 +84,7 @@ static void tell_finding(const struct tc_teller *teller, const struct tc_finding
     const struct tc_check_config *config = teller->check->config;
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    add_line(tc_finding_to_json(finding, number), &text);
+    tc_json_print_line(tc_finding_to_json(finding, number), &text);
     if (teller->config->found)
         teller->config->found(teller->config->found_context, text.text, text.size);
     if (!config->json) {
@@ -111,7 +104,7 @@ static enum tc_status tell_violation(struct tc_teller *teller, const struct tc_v
 
     if (tc_suppressions_reason(&teller->check->suppressions, id) || was_told(teller, violation))
         return TC_OK;
-    add_line(tc_violation_to_json(violation, teller->check->symbols), &text);
+    tc_json_print_line(tc_violation_to_json(violation, teller->check->symbols), &text);
     if (teller->config->found)
         teller->config->found(teller->config->found_context, text.text, text.size);
     if (teller->check->config->json)
@@ -156,7 +149,7 @@ void tc_teller_tell_last(struct tc_teller *teller)
     for (size_t i = 0; i < findings.n; i++) {
         struct tc_json *object = tc_finding_to_json(&findings.items[i], i + 1);
         tc_json_set_bool(object, "last", true);
-        add_line(object, &text);
+        tc_json_print_line(object, &text);
     }
     tc_findings_release(&findings);
     if (text.size)

@@ -108,9 +108,7 @@ static void print_header(const struct tc_evidence *evidence, struct tc_strbuf *o
     tc_json_set_number(object, "schema", TC_EVIDENCE_SCHEMA);
     tc_json_set_string(object, "made_by", "traincheck-infer " TC_VERSION);
     tc_json_set(object, "pipelines", names_to_json(evidence, all, evidence->pipelines.n));
-    tc_json_print(object, out);
-    tc_strbuf_addc(out, '\n');
-    tc_json_free(object);
+    tc_json_print_line(object, out);
     tc_free(all);
 }
 

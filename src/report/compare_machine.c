@@ -150,18 +150,11 @@ struct tc_json *tc_compare_summary_to_json(const struct tc_compare_report *r)
     return summary;
 }
 
-static void add_line(struct tc_json *take, struct tc_strbuf *out)
-{
-    tc_json_print(take, out);
-    tc_strbuf_addc(out, '\n');
-    tc_json_free(take);
-}
-
 void tc_compare_report_json(const struct tc_compare_report *r, struct tc_strbuf *out)
 {
     for (size_t i = 0; i < r->n; i++)
-        add_line(difference_to_json(r, i), out);
-    add_line(tc_compare_summary_to_json(r), out);
+        tc_json_print_line(difference_to_json(r, i), out);
+    tc_json_print_line(tc_compare_summary_to_json(r), out);
 }
 
 /* ---- SARIF and GitHub: what counts and is shown --------------------------------------------- */

@@ -192,35 +192,28 @@ struct tc_json *tc_evidence_to_json(const struct tc_report_input *input, size_t 
     return object;
 }
 
-static void print_line(struct tc_json *take, struct tc_strbuf *out)
-{
-    tc_json_print(take, out);
-    tc_strbuf_addc(out, '\n');
-    tc_json_free(take);
-}
-
 static void print(const struct tc_report_input *input, struct tc_strbuf *out)
 {
     for (size_t i = 0; i < input->findings.n; i++)
-        print_line(tc_evidence_to_json(input, i, 0), out);
+        tc_json_print_line(tc_evidence_to_json(input, i, 0), out);
     for (size_t i = 0; i < input->findings.n; i++)
         for (size_t j = 1; j < input->findings.items[i].n; j++)
-            print_line(tc_evidence_to_json(input, i, j), out);
+            tc_json_print_line(tc_evidence_to_json(input, i, j), out);
 }
 
 void tc_report_json(const struct tc_report_input *input, struct tc_strbuf *out)
 {
     for (size_t i = 0; i < input->findings.n; i++) {
-        print_line(tc_finding_to_json(&input->findings.items[i], i + 1), out);
+        tc_json_print_line(tc_finding_to_json(&input->findings.items[i], i + 1), out);
         for (size_t j = 0; j < input->findings.items[i].n; j++)
-            print_line(tc_evidence_to_json(input, i, j), out);
+            tc_json_print_line(tc_evidence_to_json(input, i, j), out);
     }
 }
 
 static void print_findings(const struct tc_report_input *input, struct tc_strbuf *out)
 {
     for (size_t i = 0; i < input->findings.n; i++)
-        print_line(tc_finding_to_json(&input->findings.items[i], i + 1), out);
+        tc_json_print_line(tc_finding_to_json(&input->findings.items[i], i + 1), out);
 }
 
 const struct tc_report tc_report_findings = {

@@ -57,16 +57,6 @@ static struct tc_json *line_of(const struct tc_judgement *j, const struct tc_str
     return object;
 }
 
-static void print_line(const struct tc_report_input *input, const struct tc_judgement *j,
-                       const char *why, struct tc_strbuf *out)
-{
-    struct tc_json *object = line_of(j, input->symbols, why);
-
-    tc_json_print(object, out);
-    tc_strbuf_addc(out, '\n');
-    tc_json_free(object);
-}
-
 static const char *suppressed_why(const struct tc_report_input *input, const struct tc_judgement *j)
 {
     if (!input->suppressions || tc_engine_verdict(j) != TC_VERDICT_FAILED)
@@ -80,7 +70,7 @@ static void print_verdict(const struct tc_report_input *input, enum tc_verdict v
     for (size_t i = 0; i < tc_engine_count(input->engine); i++) {
         const struct tc_judgement *j = tc_engine_judgement(input->engine, i);
         if (tc_engine_verdict(j) == verdict && !suppressed_why(input, j))
-            print_line(input, j, tc_verdict_reason(j), out);
+            tc_json_print_line(line_of(j, input->symbols, tc_verdict_reason(j)), out);
     }
 }
 
@@ -110,7 +100,7 @@ static void print_suppressed(const struct tc_report_input *input, struct tc_strb
         const struct tc_judgement *j = tc_engine_judgement(input->engine, i);
         const char *why = suppressed_why(input, j);
         if (why)
-            print_line(input, j, why, out);
+            tc_json_print_line(line_of(j, input->symbols, why), out);
     }
 }
 

@@ -181,14 +181,7 @@ struct tc_json *tc_plan_summary_to_json(const struct tc_plan_report *r)
 
 void tc_plan_report_json(const struct tc_plan_report *r, struct tc_strbuf *out)
 {
-    for (size_t i = 0; i < r->verdict->findings.n; i++) {
-        struct tc_json *object = tc_plan_finding_to_json(&r->verdict->findings.items[i]);
-        tc_json_print(object, out);
-        tc_strbuf_addc(out, '\n');
-        tc_json_free(object);
-    }
-    struct tc_json *summary = tc_plan_summary_to_json(r);
-    tc_json_print(summary, out);
-    tc_strbuf_addc(out, '\n');
-    tc_json_free(summary);
+    for (size_t i = 0; i < r->verdict->findings.n; i++)
+        tc_json_print_line(tc_plan_finding_to_json(&r->verdict->findings.items[i]), out);
+    tc_json_print_line(tc_plan_summary_to_json(r), out);
 }

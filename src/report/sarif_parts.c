@@ -68,7 +68,5 @@ void tc_sarif_print(struct tc_json *driver, struct tc_json *results, struct tc_s
     tc_json_set(run, "results", results);
     tc_json_append(runs, run);
     tc_json_set(log, "runs", runs);
-    tc_json_print(log, out);
-    tc_strbuf_addc(out, '\n');
-    tc_json_free(log);
+    tc_json_print_line(log, out);
 }
