@@ -52,6 +52,12 @@ def documented(title):
     return {key for row in re.findall(r"^\| (.*?) \|", text, flags=re.M) for key in re.findall(r"`([^`]+)`", row)}
 
 
+def keys_of(text, function):
+    """The keys that a function of a C file sets in an object of JSON."""
+    body = re.search(rf"^\S[^\n]*\b{function}\([^;]*?\n\{{\n.*?^\}}", text, flags=re.M | re.S)[0]
+    return set(re.findall(r'(?:tc_json_set\w*|set_text|set_call|set_line)\((?:c, )?\w+, "(\w+)"', body))
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
@@ -181,11 +187,9 @@ class Format(Case):
         self.assertEqual(set(re.findall(r'X\([A-Z]+, "(\w+)", ', kinds)), documented("Kinds"))
         self.assertEqual(set(re.findall(r'X\([A-Z]+, "(\w+)"\)', kinds)) - {"edited"}, documented("What differs"))
         self.assertEqual(set(re.findall(r'\[TC_ASIDE_\w+\] = "([\w ]+)"', machine)), documented("What is set aside"))
-        body = machine[machine.index("static struct tc_json *difference_to_json"):machine.index("static struct tc_json *counts_to_json")]
-        keys = set(re.findall(r'(?:tc_json_set\w*|set_text|set_call|set_line)\((?:c, )?object, "(\w+)"', body))
-        self.assertEqual(keys, documented("A difference"))
-        body = machine[machine.index("scripts_to_json"):machine.index("static void add_line")]
-        self.assertEqual(set(re.findall(r'tc_json_set\w*\(\w+, "(\w+)"', body)), documented("Summary"))
+        self.assertEqual(keys_of(machine, "difference_to_json"), documented("A difference"))
+        summary = keys_of(machine, "tc_compare_summary_to_json") | keys_of(machine, "scripts_to_json")
+        self.assertEqual(summary, documented("Summary"))
 
 
 class WithTorch(Case):
