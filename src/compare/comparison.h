@@ -75,6 +75,7 @@ static inline struct tc_difference tc_difference_seen(const struct tc_pair_state
         .what = what,
         .site_a = TC_NO_SITE,
         .site_b = TC_NO_SITE,
+        .passed.was = TC_NO_SITE,
         .path = TC_SYM_EMPTY,
         .rank = state->pair->rank,
         .is_worker = state->pair->is_worker,

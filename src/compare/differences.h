@@ -73,9 +73,13 @@ struct tc_difference {
     enum tc_difference_what what;
     enum tc_set_aside aside;
     uint32_t site_a, site_b; /* of the reference, of the run; or TC_NO_SITE */
-    tc_sym path;             /* leaf, or name of a variable; TC_SYM_EMPTY: none */
-    const char *was, *is;    /* values as text, or NULL */
-    const char *said;        /* the whole sentence, where it is none of a call or value; or NULL */
+    struct {
+        uint32_t was, is; /* where a moved call was made, and is: sites of calls that both make */
+        bool is_later;    /* was before `was`, is after `is`; or the other way round */
+    } passed;             /* was is TC_NO_SITE: unknown */
+    tc_sym path;          /* leaf, or name of a variable; TC_SYM_EMPTY: none */
+    const char *was, *is; /* values as text, or NULL */
+    const char *said;     /* the whole sentence, where it is none of a call or value; or NULL */
     struct tc_edited_lines edited;
     int64_t rank, step; /* of the run, where it was first seen */
     tc_sym stage;

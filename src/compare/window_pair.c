@@ -104,8 +104,9 @@ static struct gap within_both(const struct walk *w, struct gap gap)
     return gap;
 }
 
-static void add(struct walk *w, enum tc_difference_what what, uint32_t site_a, uint32_t site_b,
-                bool may_be_data)
+/* The difference if it was not seen before, else NULL. */
+static struct tc_difference *add(struct walk *w, enum tc_difference_what what, uint32_t site_a,
+                                 uint32_t site_b, bool may_be_data)
 {
     struct tc_pair_state *s = w->state;
     struct tc_difference seen = tc_difference_seen(s, TC_DIFFERENCE_CALLS, what);
@@ -118,6 +119,38 @@ static void add(struct walk *w, enum tc_difference_what what, uint32_t site_a, u
     /* What data may have decided once did not decide it another time. */
     if (d && !is_first && d->aside == TC_ASIDE_DATA && seen.aside == TC_ASIDE_NO)
         d->aside = TC_ASIDE_NO;
+    return is_first ? d : NULL;
+}
+
+/* Does the run make call p of the reference on the other side of its call k than the reference
+ * does, whose call i is the same as k? */
+static bool is_passed(const struct walk *w, size_t p, size_t i, size_t k)
+{
+    const size_t match = w->match.match[p];
+
+    return match != TC_UNMATCHED && (p < i) == (match > k) &&
+           site_of(w, site_at(&w->match.a, p))->is_user;
+}
+
+/* Call k of the run is only moved: which calls of the script stand between its two places? */
+static void note_passed(const struct walk *w, struct tc_difference *d, size_t k)
+{
+    const struct tc_compared_calls *a = &w->match.a;
+    const uint32_t token = w->match.b.tokens[k];
+    size_t i = 0, first = a->n, last = a->n;
+
+    while (i < a->n && (a->tokens[i] != token || !a->is_alone[a->calls[i]]))
+        i++;
+    for (size_t p = 0; i < a->n && p < a->n; p++)
+        if (is_passed(w, p, i, k)) {
+            first = first < a->n ? first : p;
+            last = p;
+        }
+    if (first == a->n)
+        return;
+    d->passed.is_later = first > i;
+    d->passed.was = site_at(a, d->passed.is_later ? first : last);
+    d->passed.is = site_at(a, d->passed.is_later ? last : first);
 }
 
 /* Would a healthy run make call i of the run after the two before it? i may be the end. */
@@ -189,7 +222,9 @@ static void tell_gap(struct walk *w, struct gap gap)
         w->state->order++;
         if (alone && alone->moved_b) {
             alone->moved_b--;
-            add(w, TC_IS_MOVED, TC_NO_SITE, site_at(b, k), may_be_data);
+            struct tc_difference *d = add(w, TC_IS_MOVED, TC_NO_SITE, site_at(b, k), may_be_data);
+            if (d)
+                note_passed(w, d, k);
             k++;
         } else if (i < gap.a_end && k < gap.b_end && is_same_place(w, i, k)) {
             add(w, TC_IS_REPLACED, site_at(a, i++), site_at(b, k++), may_be_data);

@@ -87,23 +87,26 @@ static size_t place_in(const struct tc_json *names, const char *name)
     return i;
 }
 
-/* Of two sets what the first has alone. */
-static void add_rest(const char *words, const struct tc_json *a, const struct tc_json *b,
-                     struct tc_strbuf *out)
+/* ": a, b are new": of two sets what the first has alone. */
+static void add_rest(const char *before, const struct tc_json *a, const struct tc_json *b,
+                     const char *after, struct tc_strbuf *out)
 {
     struct list list = {0};
+    size_t n = 0;
 
     for (const struct tc_json *c = tc_json_first(a); c; c = tc_json_next(c)) {
         if (!tc_json_text(c) || place_in(b, tc_json_text(c)) < tc_json_count(b))
             continue;
-        if (!list.out) {
-            tc_strbuf_adds(out, words);
+        if (!n++) {
+            tc_strbuf_adds(out, before);
             list = list_in(out);
         }
         add_item(&list, tc_json_text(c), false);
     }
-    if (list.out)
-        end_list(&list);
+    if (!n)
+        return;
+    end_list(&list);
+    tc_strbuf_addf(out, n == 1 ? " is %s" : " are %s", after);
 }
 
 void tc_phrase_difference(const struct tc_strtab *symbols, tc_sym was, tc_sym is,
@@ -115,8 +118,8 @@ void tc_phrase_difference(const struct tc_strtab *symbols, tc_sym was, tc_sym is
     tc_strbuf_addf(out, n_new == n_old ? "other variables" : "%zu variable%s, not %zu", n_new,
                    n_new == 1 ? "" : "s", n_old);
     const size_t size = out->size;
-    add_rest(": NEW ", new, old, out);
-    add_rest(out->size > size ? ", GONE " : ": GONE ", old, new, out);
+    add_rest(": ", new, old, "new", out);
+    add_rest(out->size > size ? ", " : ": ", old, new, "gone", out);
     tc_json_free(old);
     tc_json_free(new);
 }

@@ -126,8 +126,8 @@ static bool alike(const struct said *s)
  *                            %C  the call, or what else it is about     %k  where
  * %v  the value              %e  the one expected
  * %s  s unless it is 1       %n  the value as times                     %N  the one expected
- * %d  a difference of sets   %g  names that are gone                    %m  names that are new,
- *                            both with their verb where a sentence begins
+ * %d  a difference of sets   %g  arguments that are gone                %m  those that are new
+ * %u  names that are new and gone
  * %i  how a flow is taken    %w  what flows                             %W  as often as it does
  * %j  as often as expected   %o  the other call                         %l  at which line
  * %c  calls                  %x  those out of order
@@ -149,13 +149,13 @@ static const struct tc_words {
         "Is train() or eval() called on this module where it is meant to be?"),
     ROW(VALUE, NULL, "%p is %v%k", "%p is %v, was %e,%k", ""),
     ROW(CLASS, NULL, "%p is of class %v%k", "%p is of class %v, was of %e,%k", ""),
-    ROW(KEYS, entries, "%p has the entries %v%k", "%p has other entries: NEW %m, GONE %g,%k",
+    ROW(KEYS, entries, "%p has the entries %v%k", "%p has other entries: %u,%k",
         "Was a key renamed, or wrapped, as by DataParallel or compile()?"),
     ROW(KEYS, dropped, NULL, "%g no longer passed to %C%k",
         "Was the argument dropped on purpose? Its default holds now."),
     ROW(KEYS, added, NULL, "%m passed to %C, in no healthy run,%k", ""),
     ROW(KEYS, NULL, "%C is called with {the arguments %v|no further argument}%k",
-        "%C is called with other arguments: NEW %m, GONE %g,%k",
+        "%C is called with other arguments: %u,%k",
         "Was an argument renamed, or moved to another call?"),
     ROW(LENGTH, none, NULL, "%p is empty: an iterator that was used up?%k",
         "A generator, as model.parameters() gives one, can be read once: was it read before?"),
@@ -414,20 +414,33 @@ static void add_line(const struct said *s)
         tc_strbuf_addf(s->out, " at line %s", colon + 1);
 }
 
-static void add_arguments(const struct said *s, bool is_new, bool is_first)
+/* "the argument x is", "a, b are"; nothing where there are none. */
+static void add_names(const struct said *s, bool is_new, const char *one, const char *several)
 {
     struct tc_strbuf names = TC_STRBUF_INIT;
     const tc_sym was = s->fact->value, is = s->value;
     const size_t n = tc_phrase_rest(s->symbols, is_new ? is : was, is_new ? was : is, &names);
 
-    if (!n)
-        tc_strbuf_adds(s->out, "none");
-    else if (is_first)
-        tc_strbuf_addf(s->out, "the argument%s %s %s", n == 1 ? "" : "s", names.text,
+    if (n)
+        tc_strbuf_addf(s->out, "%s%s %s", n == 1 ? one : several, names.text,
                        n == 1 ? "is" : "are");
-    else
-        tc_strbuf_adds(s->out, names.text);
     tc_strbuf_release(&names);
+}
+
+/* "a is new, b, c are gone" */
+static void add_changed_names(const struct said *s)
+{
+    const bool has_new = has_rest(s, s->value, s->fact->value);
+    const bool has_gone = has_rest(s, s->fact->value, s->value);
+
+    if (has_new) {
+        add_names(s, true, "", "");
+        tc_strbuf_adds(s->out, has_gone ? " new, " : " new");
+    }
+    if (has_gone) {
+        add_names(s, false, "", "");
+        tc_strbuf_adds(s->out, " gone");
+    }
 }
 
 /* What the fact is about. */
@@ -458,7 +471,7 @@ static bool add_name(const struct said *s, char which)
 }
 
 /* What is said of it. */
-static void add_value(const struct said *s, char which, bool is_first)
+static void add_value(const struct said *s, char which)
 {
     const tc_sym claimed = s->fact->value;
 
@@ -471,7 +484,9 @@ static void add_value(const struct said *s, char which, bool is_first)
     else if (which == 'd')
         tc_phrase_difference(s->symbols, claimed, s->value, s->out);
     else if (which == 'g' || which == 'm')
-        add_arguments(s, which == 'm', is_first);
+        add_names(s, which == 'm', "the argument ", "the arguments ");
+    else if (which == 'u')
+        add_changed_names(s);
     else if (which == 'W')
         tc_phrase_starts(s->symbols, &s->fact->subject, value_of(s), s->out);
     else if (which == 'j')
@@ -496,7 +511,7 @@ static void add_sentence(const struct said *s, const char *words)
             is_left_out = false;
         else if (*p == '%' && p++ && !is_left_out) {
             if (!add_name(s, *p))
-                add_value(s, *p, p == words + 1);
+                add_value(s, *p);
         } else if (!is_left_out)
             tc_strbuf_addc(s->out, *p);
     }

@@ -75,15 +75,19 @@ static bool is_of_variable(const struct tc_comparison *c, const struct tc_differ
     return false;
 }
 
+static bool speaks_of_difference(const struct tc_comparison *c, const struct tc_difference *d,
+                                 const struct tc_violation *v, const struct tc_strtab *symbols)
+{
+    return is_at(c, d, v) || is_of_variable(c, d, v) || is_of_call(c, d->site_a, v, symbols) ||
+           is_of_call(c, d->site_b, v, symbols);
+}
+
 static bool speaks_of(const struct tc_comparison *c, const struct tc_departure *departure,
                       const struct tc_violation *v, const struct tc_strtab *symbols)
 {
-    for (size_t i = 0; i < departure->differences.n; i++) {
-        const struct tc_difference *d = departure->differences.items[i];
-        if (is_at(c, d, v) || is_of_variable(c, d, v) || is_of_call(c, d->site_a, v, symbols) ||
-            is_of_call(c, d->site_b, v, symbols))
+    for (size_t i = 0; i < departure->differences.n; i++)
+        if (speaks_of_difference(c, departure->differences.items[i], v, symbols))
             return true;
-    }
     return false;
 }
 
@@ -399,50 +403,85 @@ static unsigned plainness(const struct tc_violation *v)
     return fact->path == TC_NO_SYM ? 2 : 1;
 }
 
-static bool is_better(const struct tc_finding *f, const struct assigning *a,
+/* Which of two violations says more of an edit: that which is plainer, then one that speaks of it.
+ */
+static bool says_more(const struct tc_finding *f, const struct assigning *a,
                       const struct tc_departure *departure, const struct tc_violation *v,
                       const struct tc_violation *best)
 {
-    const bool repeats = departure && speaks_of(f->comparison, departure, v, a->symbols);
-    const bool best_repeats =
-        best && departure && speaks_of(f->comparison, departure, best, a->symbols);
+    if (!best || plainness(v) != plainness(best))
+        return !best || plainness(v) < plainness(best);
+    return speaks_of(f->comparison, departure, v, a->symbols) &&
+           !speaks_of(f->comparison, departure, best, a->symbols);
+}
 
-    if (!best || repeats != best_repeats)
-        return !best || best_repeats;
+/* Does it say once more what leads? */
+static bool repeats(const struct tc_finding *f, const struct assigning *a,
+                    const struct tc_violation *v)
+{
+    return f->departure && !f->head &&
+           speaks_of_difference(f->comparison, f->departure, v, a->symbols);
+}
+
+/* Which says more beside what leads: not that once more, then what is plainer. */
+static bool adds_more(const struct tc_finding *f, const struct assigning *a,
+                      const struct tc_violation *v, const struct tc_violation *best)
+{
+    if (!best || repeats(f, a, v) != repeats(f, a, best))
+        return !best || repeats(f, a, best);
     return plainness(v) < plainness(best);
 }
 
-/* Those that say most, and not what leads once more. */
-static void choose_told(struct tc_finding *f, const struct assigning *a,
-                        const struct tc_departure *departure)
+static bool is_told(const struct tc_finding *f, const struct tc_violation *v)
+{
+    if (f->head && !strcmp(v->seen, f->head->seen))
+        return true;
+    for (size_t k = 0; k < sizeof(f->told) / sizeof(*f->told) && f->told[k]; k++)
+        if (!strcmp(v->seen, f->told[k]->seen))
+            return true;
+    return false;
+}
+
+static void choose_told(struct tc_finding *f, const struct assigning *a)
 {
     const size_t n = sizeof(f->told) / sizeof(*f->told);
 
-    for (size_t k = 0; k < n; k++)
-        for (size_t i = departure ? 0 : 1; i < f->n; i++) {
+    for (size_t k = 0; k < n && (!k || f->told[k - 1]); k++) {
+        const struct tc_violation *best = NULL;
+        for (size_t i = 0; i < f->n; i++) {
             const struct tc_violation *v = f->items[i];
-            if (k && (!f->told[0] || v == f->told[0] || !strcmp(v->seen, f->told[0]->seen) ||
-                      plainness(v) > 1))
-                continue;
-            if (is_better(f, a, departure, v, f->told[k]))
-                f->told[k] = v;
+            if (!is_told(f, v) && (!k || plainness(v) <= 1) && adds_more(f, a, v, best))
+                best = v;
         }
+        f->told[k] = best;
+    }
 }
 
-/* How often something is called, and in which order, does not lead while a violation of the same
- * step says what is wrong. */
-static void choose_head(struct tc_finding *f)
+/* The first violation leads, but how often something is called, and in which order, does not while
+ * another of the same step says what is wrong. */
+static void lead_by_first(struct tc_finding *f)
 {
     size_t best = 0;
 
-    if (plainness(f->items[0]) != 2)
-        return;
-    for (size_t i = 1; i < f->n && f->items[i]->step == f->items[0]->step; i++)
-        if (plainness(f->items[i]) < plainness(f->items[best]))
+    for (size_t i = 1; plainness(f->items[0]) == 2 && i < f->n; i++)
+        if (f->items[i]->step == f->items[0]->step &&
+            plainness(f->items[i]) < plainness(f->items[best]))
             best = i;
     const struct tc_violation *head = f->items[best];
     memmove(f->items + 1, f->items, best * sizeof(*f->items));
-    f->items[0] = head;
+    f->items[0] = f->head = head;
+}
+
+static void lead_by_departure(struct tc_finding *f, const struct assigning *a,
+                              const struct tc_departure *departure)
+{
+    qsort(f->items, f->n, sizeof(*f->items), compare);
+    f->departure = is_before(departure, f->items[0]) || !departure->edit
+                       ? departure->differences.items[0]
+                       : departure->edit;
+    for (size_t i = 0; i < f->n && f->departure == departure->edit; i++)
+        if (says_more(f, a, departure, f->items[i], f->head))
+            f->head = f->items[i];
 }
 
 /* Take all groups of the same departure as group i, or that group alone. */
@@ -463,14 +502,11 @@ static void add_finding(struct tc_findings *out, const struct assigning *a, size
     f->n = (size_t)(out->all + out->n_all - f->items);
     if (departure) {
         f->comparison = &a->runs[i]->comparison;
-        qsort(f->items, f->n, sizeof(*f->items), compare);
-        f->departure = is_before(departure, f->items[0]) || !departure->edit
-                           ? departure->differences.items[0]
-                           : departure->edit;
+        lead_by_departure(f, a, departure);
     } else {
-        choose_head(f);
+        lead_by_first(f);
     }
-    choose_told(f, a, departure);
+    choose_told(f, a);
 }
 
 static bool is_of_settings(const struct tc_finding *f)

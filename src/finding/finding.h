@@ -5,7 +5,9 @@
  * A run that breaks invariants is laid beside the healthy runs whose excerpts are in the invariant
  * file. Where it departs from them in what it calls, or in what it gives to a call, is what its
  * violations lie behind: it leads. It accuses by itself of nothing: without a violation there is no
- * finding. Violations that lie behind no departure are findings by their groups (check/group.h).
+ * finding. An edit of which nothing tells but the sources has no sentence of its own: the violation
+ * that says most leads. Violations that lie behind no departure are findings by their groups
+ * (check/group.h).
  */
 #ifndef TC_FINDING_FINDING_H
 #define TC_FINDING_FINDING_H
@@ -16,9 +18,10 @@
 struct tc_finding {
     const struct tc_violation **items; /* in reading order; of the findings' array */
     size_t n;
-    const struct tc_difference *departure;  /* what leads; NULL: the first violation does */
+    const struct tc_difference *departure;  /* what it lies behind, or NULL */
     const struct tc_comparison *comparison; /* of the run that departs, or NULL */
-    const struct tc_violation *told[2];     /* of its violations those that say most, or NULL */
+    const struct tc_violation *head;        /* whose sentence leads; NULL: that of the departure */
+    const struct tc_violation *told[2];     /* of the others those that say most, or NULL */
 };
 
 struct tc_findings {

@@ -211,6 +211,45 @@ static void add_wording(const struct wording *w, const struct tc_difference *d,
     add_name(d->was, out);
 }
 
+/* "ctx.autocast.cpu": under what the call runs. */
+static bool add_context(const char *path, const struct tc_difference *d, struct tc_strbuf *out)
+{
+    const bool is_autocast = !strncmp(path, "ctx.autocast.", 13);
+    const char *what = !strcmp(path, "ctx.grad")        ? "no_grad"
+                       : !strcmp(path, "ctx.inference") ? "inference_mode"
+                       : is_autocast                    ? "autocast"
+                                                        : NULL;
+
+    if (!what)
+        return false;
+    tc_strbuf_addf(out, d->is ? " runs under %s" : " no longer runs under %s", what);
+    if (is_autocast) {
+        tc_strbuf_adds(out, " in ");
+        add_name(d->is ? d->is : d->was, out);
+    }
+    if (d->is && d->was) {
+        tc_strbuf_adds(out, ", was in ");
+        add_name(d->was, out);
+    } else if (d->is) {
+        tc_strbuf_adds(out, ", did not");
+    }
+    return true;
+}
+
+/* A tensor stands where none was, or the other way round: only its class says so. */
+static bool add_tensor(const char *path, const struct tc_difference *d, struct tc_strbuf *out)
+{
+    const char *dot = strrchr(path, '.');
+
+    if (!dot || strcmp(dot, ".tensor") != 0 || (d->is && d->was))
+        return false;
+    add_owner(path, out);
+    tc_strbuf_adds(out, d->is ? " is a " : " is no tensor, was a ");
+    add_name(d->is ? d->is : d->was, out);
+    tc_strbuf_adds(out, d->is ? ", was no tensor" : "");
+    return true;
+}
+
 static bool is_length(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -239,6 +278,25 @@ static void add_values(const char *path, bool has_content, const struct tc_diffe
 
 /* ---- sentences ----------------------------------------------------------------------------- */
 
+/* " is called before SGD.step(), was after it" */
+static void say_moved(const struct tc_comparison *c, const struct tc_difference *d,
+                      struct tc_strbuf *out)
+{
+    const bool is_later = d->passed.is_later;
+
+    if (d->passed.was == TC_NO_SITE) {
+        tc_strbuf_adds(out, " is called earlier or later than before");
+        return;
+    }
+    tc_strbuf_adds(out, is_later ? " is called after " : " is called before ");
+    add_call(c, d->passed.is, out);
+    tc_strbuf_adds(out, is_later ? ", was before " : ", was after ");
+    if (d->passed.was == d->passed.is)
+        tc_strbuf_adds(out, "it");
+    else
+        add_call(c, d->passed.was, out);
+}
+
 static void say_call(const struct tc_comparison *c, const struct tc_difference *d,
                      struct tc_strbuf *out)
 {
@@ -248,7 +306,7 @@ static void say_call(const struct tc_comparison *c, const struct tc_difference *
     } else if (d->what == TC_IS_MISSING) {
         tc_strbuf_adds(out, " is no longer called");
     } else if (d->what == TC_IS_MOVED) {
-        tc_strbuf_adds(out, " is called earlier or later than before");
+        say_moved(c, d, out);
     } else if (d->what == TC_IS_REPLACED) {
         tc_strbuf_adds(out, " is called in place of ");
         add_call(c, d->site_a, out);
@@ -264,19 +322,18 @@ static void say_value(const struct tc_comparison *c, const struct tc_difference 
     const struct wording *wording = wording_of(path, d);
     const bool is_of_call = d->site_a != TC_NO_SITE && d->kind != TC_DIFFERENCE_VARIABLES &&
                             d->kind != TC_DIFFERENCE_WEIGHTS;
-    const bool is_receiver = is_of_call && wording && !strncmp(path, "self.", 5) &&
-                             !strchr(path + 5 + 6 * !strncmp(path + 5, "attrs.", 6), '.');
     bool has_content;
 
     if (is_of_call) {
         add_call(c, d->site_a, out);
-        tc_strbuf_adds(out, is_receiver ? "" : ": ");
+        if (add_context(path, d, out))
+            return;
+        tc_strbuf_adds(out, ": ");
     }
     if (wording) {
-        if (!is_receiver)
-            add_owner(path, out);
+        add_owner(path, out);
         add_wording(wording, d, out);
-    } else {
+    } else if (!add_tensor(path, d, out)) {
         add_path(path, &has_content, out);
         add_values(path, has_content, d, out);
     }
@@ -307,8 +364,6 @@ void tc_compare_sentence(const struct tc_comparison *c, const struct tc_differen
 {
     if (d->said)
         tc_strbuf_adds(out, d->said);
-    else if (d->what == TC_IS_EDITED)
-        tc_strbuf_adds(out, "the script was edited here");
     else if (d->kind == TC_DIFFERENCE_CALLS)
         say_call(c, d, out);
     else if (d->what == TC_IS_OTHER)

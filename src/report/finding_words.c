@@ -29,10 +29,10 @@ const char *tc_finding_kind(const struct tc_finding *f)
 
 void tc_finding_sentence(const struct tc_finding *f, struct tc_strbuf *out)
 {
-    if (f->departure)
-        tc_compare_sentence(f->comparison, f->departure, out);
+    if (f->head)
+        tc_strbuf_adds(out, f->head->seen);
     else
-        tc_strbuf_adds(out, head_of(f)->seen);
+        tc_compare_sentence(f->comparison, f->departure, out);
 }
 
 /* The edited line that the value comes from, if it is another than its place. */
@@ -61,7 +61,7 @@ void tc_finding_when(const struct tc_finding *f, struct tc_strbuf *out)
     const struct tc_violation *v = head_of(f);
 
     if (f->departure && f->departure->what == TC_IS_EDITED)
-        tc_strbuf_adds(out, "since the healthy runs");
+        tc_strbuf_adds(out, "since this edit");
     else if (f->departure && f->departure->stage == TC_SYM_INIT)
         tc_strbuf_adds(out, "before the first step");
     else if (f->departure)
@@ -195,8 +195,10 @@ struct tc_json *tc_finding_to_json(const struct tc_finding *f, size_t number)
     tc_json_set_string(object, "trace", head_of(f)->trace);
     if (f->departure)
         set_departure(object, f);
-    else
-        tc_json_set_string(object, "hint", head_of(f)->hint);
+    if (f->head) {
+        tc_json_set_string(object, "sentence_of", f->head->invariant->id);
+        tc_json_set_string(object, "hint", f->head->hint);
+    }
     tc_json_set(object, "told", told(f));
     tc_json_set_number(object, "n_violations", (double)f->n);
     tc_json_set(object, "violations", ids(f));

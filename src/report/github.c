@@ -33,10 +33,10 @@ static void add_message(const struct tc_finding *f, struct tc_strbuf *out)
 
     if (f->departure)
         tc_compare_print_quote(f->comparison, f->departure, false, &text);
-    else
-        tc_strbuf_addf(&text, "Expected: %s\n%s%s%s", f->items[0]->invariant->text,
-                       *f->items[0]->hint ? "First look: " : "", f->items[0]->hint,
-                       *f->items[0]->hint ? "\n" : "");
+    if (f->head)
+        tc_strbuf_addf(&text, "Expected: %s\n%s%s%s", f->head->invariant->text,
+                       *f->head->hint ? "First look: " : "", f->head->hint,
+                       *f->head->hint ? "\n" : "");
     for (size_t i = 0; i < sizeof(f->told) / sizeof(*f->told) && f->told[i]; i++)
         tc_strbuf_addf(&text, "So: %s (%s)\n", f->told[i]->seen, f->told[i]->invariant->id);
     tc_strbuf_addf(&text, "%zu broken invariant%s", f->n, f->n == 1 ? "" : "s");

@@ -234,6 +234,7 @@ static const struct tc_column of_finding[] = {
     {"n_violations", 0        },
     {"kind",         TC_POOLED},
     {"sentence",     TC_POOLED},
+    {"sentence_of",  TC_POOLED},
     {"at",           TC_POOLED},
     {"when",         TC_POOLED},
     {"step",         0        },
@@ -321,8 +322,8 @@ static struct tc_json *finding(const struct tc_page *page, size_t i)
         tc_json_set_number(object, "loss", (double)chart);
     if (chart >= 0 && tc_page_has_rate(page, f))
         tc_json_set_number(object, "lr", (double)chart);
-    if (f->departure && i < MAX_QUOTED)
-        tc_json_set(object, "lines", lines_of(f));
+    if (f->departure)
+        tc_json_set(object, "lines", i < MAX_QUOTED ? lines_of(f) : tc_json_array());
     return object;
 }
 

@@ -57,9 +57,9 @@ static void set_message(struct tc_json *result, const struct tc_finding *f)
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     tc_finding_sentence(f, &text);
-    if (!f->departure)
-        tc_strbuf_addf(&text, ". Expected: %s%s%s", f->items[0]->invariant->text,
-                       *f->items[0]->hint ? ". First look: " : "", f->items[0]->hint);
+    if (f->head)
+        tc_strbuf_addf(&text, ". Expected: %s%s%s", f->head->invariant->text,
+                       *f->head->hint ? ". First look: " : "", f->head->hint);
     for (size_t i = 0; i < sizeof(f->told) / sizeof(*f->told) && f->told[i]; i++)
         tc_strbuf_addf(&text, ". So: %s", f->told[i]->seen);
     tc_json_set(result, "message", tc_sarif_message(text.text));

@@ -201,21 +201,28 @@ void tc_report_text_violation(const struct tc_violation *v, bool color, bool nam
 /* ---- what follows -----------------------------------------------------------------------------
  */
 
+/* " (AA-3f1c22d0, 29 times)" */
+static void add_id(const struct tc_violation *v, struct tc_strbuf *text)
+{
+    tc_strbuf_addf(text, " (%s", v->invariant->id);
+    if (v->count > 1)
+        tc_strbuf_addf(text, ", %llu times", (unsigned long long)v->count);
+    tc_strbuf_addc(text, ')');
+}
+
 static void print_told(const struct printer *p, const struct tc_violation *v, const char *label)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    tc_strbuf_addf(&text, "%s (%s", v->seen, v->invariant->id);
-    if (v->count > 1)
-        tc_strbuf_addf(&text, ", %llu times", (unsigned long long)v->count);
-    tc_strbuf_addc(&text, ')');
+    tc_strbuf_adds(&text, v->seen);
+    add_id(v, &text);
     tc_fold(p->out, label, text.text);
     tc_strbuf_release(&text);
 }
 
 static void print_rest(const struct printer *p, const struct tc_finding *f)
 {
-    size_t n = f->n - !f->departure;
+    size_t n = f->n - (f->head != NULL);
 
     for (size_t i = 0; i < sizeof(f->told) / sizeof(*f->told) && f->told[i]; i++, n--)
         print_told(p, f->told[i], i ? "    " : "so: ");
@@ -234,8 +241,10 @@ static void print_departure(const struct printer *p, const struct tc_finding *f)
     if (at.size)
         tc_strbuf_addf(&label, "%s  ", tc_fs_base(at.text));
     tc_finding_sentence(f, &text);
-    tc_strbuf_adds(&text, f->departure->what == TC_IS_EDITED ? " " : ", ");
+    tc_strbuf_adds(&text, ", ");
     tc_finding_when(f, &text);
+    if (f->head)
+        add_id(f->head, &text);
     if (p->names_run)
         tc_strbuf_addf(&text, ", of %s", f->items[0]->trace);
     paint(p, BOLD);

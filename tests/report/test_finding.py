@@ -118,7 +118,10 @@ class Finding(runs.Case):
         """As of a number of Python: what was edited leads all the same."""
         write(self.work / "run", SCRIPT.replace("Net()", "Net(0)"), frozen=True)
         (finding,) = self.findings("run")
-        self.assert_leads(finding, "the script was edited here", "train.py:2", "since the healthy runs")
+        self.assertEqual((finding["at"], finding["when"]), ("train.py:2", "since this edit"))
+        said = {v["id"]: v["seen"] for v in runs.json_lines(self.work / "report" / "violations.jsonl")}
+        self.assertEqual(said[finding["sentence_of"]], finding["sentence"])
+        self.assertNotIn(finding["sentence"], [told["seen"] for told in finding["told"]])
         self.assertEqual((finding["what"], finding["of"], finding["healthy_at"]), ("edited", "sources", "train.py:2"))
         self.assertEqual([(x["sign"], x["text"]) for x in finding["lines"] if x["sign"] != " "], [("-", "net = Net()"), ("+", "net = Net(0)")])
 

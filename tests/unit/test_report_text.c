@@ -205,7 +205,7 @@ static void what_follows_is_told_in_whole_sentences(void **state)
     struct tc_violation v[11];
     const struct tc_violation *list[11];
     struct tc_finding finding = {
-        .items = list, .n = 11, .told = {&v[2], &v[1]}
+        .items = list, .n = 11, .head = &v[0], .told = {&v[2], &v[1]}
     };
     struct tc_check_config config = {0};
     struct tc_report_input input = {

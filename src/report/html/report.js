@@ -344,7 +344,7 @@ function runsOf(f) {
 }
 
 function follows(f) {
-  const rest = f.kind === "violation" || !f.of ? f.violations.slice(1) : f.violations;
+  const rest = f.violations.filter((v) => invariantOf(v).id !== f.sentence_of);
   if (!rest.length) return [];
   const told = (f.told || []).map((i) => f.violations[i]).filter(Boolean), left = f.n_violations - f.violations.length;
   const list = told.length ? el("ul", { class: "told" }, ...told.map((v) => el("li", {}, v.seen, " ",
