@@ -40,6 +40,7 @@ struct tc_comparison {
     int64_t resumed_at;            /* step of the reference at which the run begins, or -1 */
     uint64_t n_steps_of_ranks;     /* compared over all ranks of another number of them; else 0 */
     bool has_other_seed, has_values;
+    bool is_same_program; /* equal scripts, environment and command line */
     struct tc_closeness closeness;
     uint64_t n_counted; /* differences that are not set aside */
 };

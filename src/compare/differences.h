@@ -64,6 +64,7 @@ struct tc_script; /* script_text.h */
 /* The edited lines that a difference comes from (edited_line.h). */
 struct tc_edited_lines {
     bool is_place; /* its own place was edited: no other is searched for */
+    bool is_guess; /* no value says so: the only edit, or the one with most words in common */
     const struct tc_script *script_a, *script_b; /* NULL: no line of that run */
     size_t line_a, line_b;                       /* from 0 */
 };

@@ -61,13 +61,31 @@ static bool may_follow_from_data(const struct tc_comparison *c, const struct tc_
     return c->has_other_seed && d->is_number && !is_edited(d);
 }
 
-/* Were whole steps equal after it? */
+/* The same scripts, started in the same way in the same environment? */
+static bool is_same_program(const struct tc_comparison *c)
+{
+    for (size_t i = 0; i < c->reference.scripts.items.n; i++)
+        if (!tc_script_is_equal(c->reference.scripts.items.items[i]))
+            return false;
+    for (size_t i = 0; i < c->run.scripts.items.n; i++)
+        if (!tc_script_is_equal(c->run.scripts.items.items[i]))
+            return false;
+    for (size_t i = 0; i < c->differences.items.n; i++)
+        if (c->differences.items.items[i]->kind <= TC_DIFFERENCE_COMMAND)
+            return false;
+    return c->reference.scripts.items.n && c->run.scripts.items.n;
+}
+
+/* Were whole steps equal after it? And what one program does on equal tensors to its end differs by
+ * the clock alone, or by a generator that it never seeds. */
 static bool is_without_effect(const struct tc_comparison *c, const struct tc_difference *d)
 {
     const struct tc_process_pair *pair = pair_of(c, d);
+    const bool is_value = d->kind == TC_DIFFERENCE_ARGUMENTS || d->kind == TC_DIFFERENCE_RESULTS;
 
-    if (d->kind == TC_DIFFERENCE_COMMAND)
-        return c->has_values && !has_parted(c);
+    if (d->kind == TC_DIFFERENCE_COMMAND || (is_value && c->is_same_program))
+        if (c->has_values && !has_parted(c))
+            return true;
     if (!pair || !c->has_values || d->is_after ||
         (d->kind != TC_DIFFERENCE_CALLS && d->kind != TC_DIFFERENCE_ARGUMENTS))
         return false;
@@ -151,6 +169,7 @@ static enum tc_set_aside judge(const struct tc_comparison *c, const struct tc_di
 
 void tc_set_aside(struct tc_comparison *c)
 {
+    c->is_same_program = is_same_program(c);
     for (size_t i = 0; i < c->differences.items.n; i++)
         c->has_other_seed |= c->differences.items.items[i]->is_seed;
     for (size_t i = 0; i < c->differences.items.n; i++) {

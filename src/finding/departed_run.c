@@ -4,11 +4,7 @@
  */
 #include "finding/departed_run.h"
 
-#include <ctype.h>
 #include <string.h>
-
-#include "base/hash.h"
-#include "compare/diff.h"
 
 struct tc_departures {
     const char **files; /* invariant files that have excerpts */
@@ -28,86 +24,33 @@ static bool is_candidate(const struct tc_difference *d)
            (d->kind == TC_DIFFERENCE_VARIABLES && d->what != TC_IS_OTHER);
 }
 
-/* ---- hunks ----------------------------------------------------------------------------------- */
+/* ---- edits ----------------------------------------------------------------------------------- */
 
-/* Where the sources were edited. */
-struct edit {
-    const struct tc_script *a, *b; /* one file of both runs; NULL: nothing was edited there */
-    size_t hunk;
-};
-
-static struct edit edit_at(const struct tc_script *script, size_t line, bool is_run)
-{
-    if (!script || !script->match || script->match[line] != TC_UNMATCHED)
-        return (struct edit){0};
-    return (struct edit){is_run ? script->other : script, is_run ? script : script->other,
-                         tc_script_hunk(script, line, is_run)};
-}
-
-static struct edit edit_of_site(const struct tc_comparison *c, uint32_t site, bool is_run)
+static struct tc_script_edit edit_of_site(const struct tc_comparison *c, uint32_t site, bool is_run)
 {
     size_t line = 0;
 
     if (site == TC_NO_SITE)
-        return (struct edit){0};
+        return (struct tc_script_edit){0};
     const struct tc_script *script =
         tc_scripts_at(is_run ? &c->run.scripts : &c->reference.scripts,
                       tc_strtab_text(c->symbols, c->sites.items.items[site].at), &line);
-    return edit_at(script, line, is_run);
+    return tc_script_edit_at(script, line, is_run);
 }
 
-static struct edit edit_of(const struct tc_comparison *c, const struct tc_difference *d)
+static struct tc_script_edit edit_of(const struct tc_comparison *c, const struct tc_difference *d)
 {
     const struct tc_edited_lines *e = &d->edited;
-    struct edit edit = edit_at(e->script_b, e->line_b, true);
+    struct tc_script_edit edit = tc_script_edit_at(e->script_b, e->line_b, true);
 
     if (!edit.b)
-        edit = edit_at(e->script_a, e->line_a, false);
+        edit = tc_script_edit_at(e->script_a, e->line_a, false);
     if (!edit.b)
         edit = edit_of_site(c, d->site_b, true);
     return edit.b ? edit : edit_of_site(c, d->site_a, false);
 }
 
-/* ---- words of edits -------------------------------------------------------------------------- */
-
-enum {
-    OF_A = 1,
-    OF_B = 2
-};
-
-static void add_words(struct tc_map *words, const struct tc_script_line *line, unsigned side)
-{
-    for (size_t i = 0, n; i < line->size; i += n ? n : 1) {
-        bool is_new;
-        for (n = 0; i + n < line->size && tc_script_is_in_word(line->text[i + n]); n++)
-            ;
-        if (n > 1 && !isdigit((unsigned char)line->text[i]))
-            *tc_map_at(words, tc_hash64(line->text + i, n, 0), &is_new) |= side;
-    }
-}
-
-static void add_side(struct tc_map *words, const struct tc_script *script, size_t hunk, bool is_run)
-{
-    for (size_t i = 0; i < script->n_lines; i++)
-        if (script->match[i] == TC_UNMATCHED && tc_script_hunk(script, i, is_run) == hunk &&
-            script->lines[i].is_code)
-            add_words(words, &script->lines[i], is_run ? OF_B : OF_A);
-}
-
-/* Words that the edit added or took away: on one side of it alone. */
-static struct tc_map words_of(const struct edit *edit)
-{
-    struct tc_map words = TC_MAP_INIT, changed = TC_MAP_INIT;
-    uint64_t word, sides;
-
-    add_side(&words, edit->a, edit->hunk, false);
-    add_side(&words, edit->b, edit->hunk, true);
-    for (size_t pos = 0; tc_map_each(&words, &pos, &word, &sides);)
-        if (sides != (OF_A | OF_B))
-            tc_map_put(&changed, word, 1);
-    tc_map_release(&words);
-    return changed;
-}
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static bool has_common_word(const struct tc_map *a, const struct tc_map *b)
 {
@@ -119,67 +62,13 @@ static bool has_common_word(const struct tc_map *a, const struct tc_map *b)
     return false;
 }
 
-void tc_words_of_text(struct tc_map *words, const char *text)
-{
-    const struct tc_script_line line = {.text = text, .size = (uint32_t)strlen(text)};
-
-    add_words(words, &line, OF_B);
-}
-
-void tc_words_of_line(struct tc_map *words, const struct tc_departed_run *run, const char *at)
-{
-    size_t line = 0;
-    const struct tc_script *script = tc_scripts_at(&run->comparison.run.scripts, at, &line);
-
-    if (script)
-        add_words(words, &script->lines[line], OF_B);
-}
-
-void tc_words_count(struct tc_map *counts, const struct tc_map *words)
-{
-    uint64_t word, one;
-    bool is_new;
-
-    for (size_t pos = 0; tc_map_each(words, &pos, &word, &one);)
-        ++*tc_map_at(counts, word, &is_new);
-}
-
-/* Words of the scripts, each with how many lines have it. */
-static struct tc_map lines_by_word(const struct tc_scripts *scripts)
-{
-    struct tc_map n_lines = TC_MAP_INIT;
-
-    for (size_t i = 0; i < scripts->items.n; i++) {
-        const struct tc_script *script = scripts->items.items[i];
-        for (size_t k = 0; k < script->n_lines; k++) {
-            struct tc_map words = TC_MAP_INIT;
-            add_words(&words, &script->lines[k], OF_B);
-            tc_words_count(&n_lines, &words);
-            tc_map_release(&words);
-        }
-    }
-    return n_lines;
-}
-
-static double share_of(const struct tc_departure *departure, const struct tc_map *words,
-                       const struct tc_map *n_lines)
-{
-    uint64_t word, n, n_with;
-    double sum = 0;
-
-    for (size_t pos = 0; tc_map_each(&departure->words, &pos, &word, &n);)
-        if (tc_map_get(words, word, &n))
-            sum += (double)n / (tc_map_get(n_lines, word, &n_with) ? (double)n_with : 1);
-    return sum;
-}
-
 double *tc_departures_words(const struct tc_departed_run *run, const struct tc_map *words)
 {
     double *shares = tc_calloc(run->departures.n + 1, sizeof(*shares));
-    struct tc_map n_lines = lines_by_word(&run->comparison.run.scripts);
+    struct tc_map n_lines = tc_words_by_line(&run->comparison.run.scripts);
 
     for (size_t i = 0; i < run->departures.n; i++)
-        shares[i] = share_of(&run->departures.items[i], words, &n_lines);
+        shares[i] = tc_words_share(&run->departures.items[i].words, words, &n_lines);
     tc_map_release(&n_lines);
     return shares;
 }
@@ -188,7 +77,7 @@ double *tc_departures_words(const struct tc_departed_run *run, const struct tc_m
 
 /* While departures are made. */
 struct place {
-    struct edit edit;
+    struct tc_script_edit edit;
     size_t departure;
 };
 
@@ -210,7 +99,7 @@ static size_t new_departure(struct making *m, enum tc_departure_kind kind)
     return m->run->departures.n - 1;
 }
 
-static const struct place *place_of(const struct making *m, const struct edit *edit)
+static const struct place *place_of(const struct making *m, const struct tc_script_edit *edit)
 {
     for (size_t i = 0; i < m->places.n; i++)
         if (m->places.items[i].edit.b == edit->b && m->places.items[i].edit.hunk == edit->hunk)
@@ -227,7 +116,7 @@ static void add_to(struct tc_map *words, const struct tc_map *more)
 }
 
 /* The departure of that edit: of its hunk, else of one with a word in common, else a new one. */
-static size_t departure_of_edit(struct making *m, const struct edit *edit,
+static size_t departure_of_edit(struct making *m, const struct tc_script_edit *edit,
                                 enum tc_departure_kind kind)
 {
     const struct place *known = place_of(m, edit);
@@ -235,7 +124,7 @@ static size_t departure_of_edit(struct making *m, const struct edit *edit,
 
     if (known)
         return known->departure;
-    struct tc_map words = words_of(edit);
+    struct tc_map words = tc_words_of_edit(edit);
     for (size_t i = 0; i < m->run->departures.n && departure == SIZE_MAX; i++)
         if (has_common_word(&departure_at(m, i)->words, &words))
             departure = i;
@@ -254,7 +143,7 @@ static void add(struct making *m, size_t departure, const struct tc_difference *
 
 static void add_edited(struct making *m, const struct tc_difference *d)
 {
-    const struct edit edit = edit_of(&m->run->comparison, d);
+    const struct tc_script_edit edit = edit_of(&m->run->comparison, d);
 
     if (edit.b)
         add(m, departure_of_edit(m, &edit, TC_DEPARTURE_OF_EDIT), d);
@@ -277,58 +166,29 @@ static void add_loose(struct making *m, const struct tc_difference *d)
 
 /* ---- edits of which nothing tells ------------------------------------------------------------ */
 
-/* The first line of code that the other script does not have, from line `from` on, before one that
- * it has; n_lines: there is none. */
-static size_t first_code(const struct tc_script *script, size_t from)
+static void add_silent(void *making, const struct tc_script_edit *edit,
+                       const struct tc_edited_lines *lines)
 {
-    for (; from < script->n_lines && script->match[from] == TC_UNMATCHED; from++)
-        if (script->lines[from].is_code)
-            return from;
-    return script->n_lines;
-}
-
-static void add_silent_hunk(struct making *m, const struct tc_script *a, size_t from_a,
-                            const struct tc_script *b, size_t from_b)
-{
-    const size_t line_a = first_code(a, from_a), line_b = first_code(b, from_b);
-    const struct edit edit = {a, b, from_a};
-
-    if (line_a == a->n_lines && line_b == b->n_lines)
-        return;
+    struct making *m = making;
     struct tc_departure *departure =
-        departure_at(m, departure_of_edit(m, &edit, TC_DEPARTURE_SILENT));
-    if (departure->edit)
-        return;
+        departure_at(m, departure_of_edit(m, edit, TC_DEPARTURE_SILENT));
     const struct tc_difference d = {
         .kind = TC_DIFFERENCE_CALLS,
         .what = TC_IS_EDITED,
         .site_a = TC_NO_SITE,
         .site_b = TC_NO_SITE,
         .path = TC_SYM_EMPTY,
-        .edited = {.script_a = line_a < a->n_lines ? a : NULL,
-                   .script_b = line_b < b->n_lines ? b : NULL,
-                   .line_a = line_a,
-                   .line_b = line_b},
+        .edited = *lines,
         .step = -1,
         .n = 1,
         .n_windows = 1,
     };
+
+    if (departure->edit)
+        return;
     departure->edit = tc_arena_copy(&m->run->comparison.differences.arena, &d, sizeof(d));
     if (departure->kind == TC_DEPARTURE_SILENT)
         tc_vec_push(&departure->differences, departure->edit);
-}
-
-/* Hunks begin at the begin of both files, and behind each line that both have. */
-static void add_silent(struct making *m, const struct tc_script *b)
-{
-    const struct tc_script *a = b->other;
-
-    if (!a || !a->match || !b->match)
-        return;
-    add_silent_hunk(m, a, 0, b, 0);
-    for (size_t i = 0; i < a->n_lines; i++)
-        if (a->match[i] != TC_UNMATCHED)
-            add_silent_hunk(m, a, i + 1, b, a->match[i] + 1);
 }
 
 static void find_departures(struct tc_departed_run *run)
@@ -343,8 +203,7 @@ static void find_departures(struct tc_departed_run *run)
             (order[i]->aside == TC_ASIDE_NO ||
              (order[i]->aside == TC_ASIDE_DATA && order[i]->kind == TC_DIFFERENCE_CALLS)))
             add_edited(&m, order[i]);
-    for (size_t i = 0; i < run->comparison.run.scripts.items.n; i++)
-        add_silent(&m, run->comparison.run.scripts.items.items[i]);
+    tc_script_edits_each(&run->comparison.run.scripts, add_silent, &m);
     for (size_t i = 0; i < n; i++)
         if (is_candidate(order[i]) && order[i]->aside == TC_ASIDE_NO)
             add_loose(&m, order[i]);

@@ -11,6 +11,7 @@
 #ifndef TC_FINDING_DEPARTED_RUN_H
 #define TC_FINDING_DEPARTED_RUN_H
 
+#include "compare/script_edit.h"
 #include "compare/two_runs.h"
 
 enum tc_departure_kind {
@@ -48,15 +49,8 @@ void tc_departures_free(struct tc_departures *departures);
 const struct tc_departed_run *tc_departures_of(struct tc_departures *departures, const char *trace,
                                                uint64_t n_steps, struct tc_notes *notes);
 
-/* Words as the edits of departures have them, each once: those of a text, and those of a line of
- * the run, "train.py:16". */
-void tc_words_of_text(struct tc_map *words, const char *text);
-void tc_words_of_line(struct tc_map *words, const struct tc_departed_run *run, const char *at);
-/* Count each of the words once more. */
-void tc_words_count(struct tc_map *counts, const struct tc_map *words);
-/* For each departure of the run, how much of the words its edits added or took away: each counts as
- * often as its value says, and the less, the more lines of the program have it. The caller frees
- * them. */
+/* For each departure of the run, how much of the words its edits have (compare/script_edit.h). The
+ * caller frees them. */
 double *tc_departures_words(const struct tc_departed_run *run, const struct tc_map *words);
 
 #endif /* TC_FINDING_DEPARTED_RUN_H */

@@ -135,9 +135,9 @@ static struct tc_map words_of_violation(const struct tc_violation *v,
     tc_words_of_text(&words, v->seen);
     for (size_t k = 0; k < v->n_variables; k++)
         tc_words_of_text(&words, v->variables[k].name);
-    tc_words_of_line(&words, run, v->at);
+    tc_words_of_place(&words, &run->comparison.run.scripts, v->at);
     for (size_t k = 0; k < v->n_inside; k++)
-        tc_words_of_line(&words, run, v->inside_at[k]);
+        tc_words_of_place(&words, &run->comparison.run.scripts, v->inside_at[k]);
     return words;
 }
 

@@ -64,6 +64,8 @@ static struct tc_json *difference_to_json(const struct tc_compare_report *r, siz
     set_text(object, "at_reference", tc_compare_at_reference(c, d));
     set_line(object, "origin", d->edited.script_b, d->edited.line_b);
     set_line(object, "origin_reference", d->edited.script_a, d->edited.line_a);
+    if (d->edited.is_guess)
+        tc_json_set_bool(object, "origin_is_guess", true);
     set_call(c, object, "call", d->site_b);
     set_call(c, object, "call_reference", d->site_a);
     if (d->path != TC_SYM_EMPTY)

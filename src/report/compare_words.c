@@ -415,8 +415,8 @@ void tc_compare_origin(const struct tc_difference *d, struct tc_strbuf *out)
     const struct tc_script *script = e->script_b ? e->script_b : e->script_a;
 
     if (script)
-        tc_strbuf_addf(out, ", made at %s:%zu", tc_fs_base(script->at),
-                       (e->script_b ? e->line_b : e->line_a) + 1);
+        tc_strbuf_addf(out, ", %s at %s:%zu", e->is_guess ? "perhaps by the edit" : "made",
+                       tc_fs_base(script->at), (e->script_b ? e->line_b : e->line_a) + 1);
 }
 
 void tc_compare_when(const struct tc_comparison *c, const struct tc_difference *d,
