@@ -32,7 +32,7 @@ struct tc_comparison {
     struct tc_course_context context;
     struct tc_outline reference, run;
     TC_VEC(struct tc_outline) healthy; /* the others */
-    struct tc_map aside;               /* keys of what differs between healthy runs */
+    struct tc_map aside;               /* keys of what differs between healthy runs, how often */
     TC_VEC(uint64_t) matched; /* of each site of the reference: how often it has its like */
     struct tc_differences differences;
     TC_VEC(struct tc_process_pair) pairs;

@@ -20,12 +20,22 @@ struct tc_script_edit tc_script_edit_at(const struct tc_script *script, size_t l
                                    tc_script_hunk(script, line, is_run)};
 }
 
-/* The first line of code that the other script does not have, from line `from` on, before one that
- * it has; n_lines: there is none. */
+/* A line that prints, and does nothing else. */
+static bool is_print(const struct tc_script_line *line)
+{
+    size_t i = 0;
+
+    while (i < line->size && line->text[i] == ' ')
+        i++;
+    return line->size - i > 6 && !memcmp(line->text + i, "print(", 6);
+}
+
+/* The first line that may matter of those that the other script does not have, from line `from` on,
+ * before one that it has; n_lines: there is none. */
 static size_t first_code(const struct tc_script *script, size_t from)
 {
     for (; from < script->n_lines && script->match[from] == TC_UNMATCHED; from++)
-        if (script->lines[from].is_code)
+        if (script->lines[from].is_code && !is_print(&script->lines[from]))
             return from;
     return script->n_lines;
 }
@@ -86,16 +96,15 @@ static void add_side(struct tc_map *words, const struct tc_script *script, size_
 
 struct tc_map tc_words_of_edit(const struct tc_script_edit *edit)
 {
-    struct tc_map words = TC_MAP_INIT, changed = TC_MAP_INIT;
-    uint64_t word, sides;
+    struct tc_map sides = TC_MAP_INIT, words = TC_MAP_INIT;
+    uint64_t word, side;
 
-    add_side(&words, edit->a, edit->hunk, false);
-    add_side(&words, edit->b, edit->hunk, true);
-    for (size_t pos = 0; tc_map_each(&words, &pos, &word, &sides);)
-        if (sides != (OF_A | OF_B))
-            tc_map_put(&changed, word, 1);
-    tc_map_release(&words);
-    return changed;
+    add_side(&sides, edit->a, edit->hunk, false);
+    add_side(&sides, edit->b, edit->hunk, true);
+    for (size_t pos = 0; tc_map_each(&sides, &pos, &word, &side);)
+        tc_map_put(&words, word, side == (OF_A | OF_B) ? TC_WORD_KEPT : TC_WORD_CHANGED);
+    tc_map_release(&sides);
+    return words;
 }
 
 void tc_words_of_text(struct tc_map *words, const char *text)
@@ -142,11 +151,11 @@ struct tc_map tc_words_by_line(const struct tc_scripts *scripts)
 double tc_words_share(const struct tc_map *edit, const struct tc_map *words,
                       const struct tc_map *n_lines)
 {
-    uint64_t word, n, n_with;
+    uint64_t word, weight, n, n_with;
     double sum = 0;
 
-    for (size_t pos = 0; tc_map_each(edit, &pos, &word, &n);)
+    for (size_t pos = 0; tc_map_each(edit, &pos, &word, &weight);)
         if (tc_map_get(words, word, &n))
-            sum += (double)n / (tc_map_get(n_lines, word, &n_with) ? (double)n_with : 1);
+            sum += (double)(weight * n) / (tc_map_get(n_lines, word, &n_with) ? (double)n_with : 1);
     return sum;
 }

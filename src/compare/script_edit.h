@@ -25,20 +25,25 @@ struct tc_script_edit tc_script_edit_at(const struct tc_script *script, size_t l
  */
 typedef void tc_script_edit_fn(void *context, const struct tc_script_edit *edit,
                                const struct tc_edited_lines *lines);
-/* Each edit that has a line of code. */
+/* Each edit that has such a line. */
 void tc_script_edits_each(const struct tc_scripts *run, tc_script_edit_fn *fn, void *context);
 
 /* Add the words of a text; those of the line of a place, "train.py:16". */
 void tc_words_of_text(struct tc_map *words, const char *text);
 void tc_words_of_place(struct tc_map *words, const struct tc_scripts *scripts, const char *at);
-/* Words that the edit added or took away: on one side of it alone. */
+enum {
+    TC_WORD_KEPT = 1,    /* both versions of the edited lines have it */
+    TC_WORD_CHANGED = 2, /* one of them has */
+};
+
+/* The words of the edited lines, each with one of these. */
 struct tc_map tc_words_of_edit(const struct tc_script_edit *edit);
 /* Count each of the words once more. */
 void tc_words_count(struct tc_map *counts, const struct tc_map *words);
 /* Words of the scripts, each with how many lines have it. */
 struct tc_map tc_words_by_line(const struct tc_scripts *scripts);
-/* How much of the words the edit has: each counts as often as its value says, and the less, the
- * more lines of the program have it. */
+/* How much of the words the edit has: each counts as often as its value says, twice if it was
+ * changed, and the less, the more lines of the program have it. */
 double tc_words_share(const struct tc_map *edit, const struct tc_map *words,
                       const struct tc_map *n_lines);
 

@@ -149,11 +149,19 @@ static bool is_world(const struct tc_comparison *c, const struct tc_difference *
     return d->kind <= TC_DIFFERENCE_COMMAND && c->reference.world != c->run.world;
 }
 
+/* Healthy runs differ there, too, n times. That is no reason where the call was edited away and is
+ * missing more than twice as often. */
+static bool is_healthy(const struct tc_difference *d, uint64_t n)
+{
+    return d->kind != TC_DIFFERENCE_CALLS || d->what != TC_IS_MISSING || !d->edited.is_place ||
+           d->n <= 2 * n;
+}
+
 static enum tc_set_aside judge(const struct tc_comparison *c, const struct tc_difference *d)
 {
-    uint64_t one;
+    uint64_t n;
 
-    if (tc_map_get(&c->aside, tc_difference_key(d), &one))
+    if (tc_map_get(&c->aside, tc_difference_key(d), &n) && is_healthy(d, n))
         return TC_ASIDE_HEALTHY;
     if (d->aside == TC_ASIDE_DATA || may_follow_from_data(c, d) || may_follow_from_values(c, d) ||
         is_time(c, d))

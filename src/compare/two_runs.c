@@ -269,7 +269,7 @@ static enum tc_status compare_runs(struct tc_comparison *c, struct tc_outline *a
 static void set_aside_of(struct tc_comparison *c, const struct tc_differences *found)
 {
     for (size_t i = 0; i < found->items.n; i++)
-        tc_map_put(&c->aside, tc_difference_key(found->items.items[i]), 1);
+        tc_map_put(&c->aside, tc_difference_key(found->items.items[i]), found->items.items[i]->n);
 }
 
 static enum tc_status compare_healthy(struct tc_comparison *c, struct tc_outline *run,

@@ -4,6 +4,7 @@
  */
 #include "finding/departed_run.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct tc_departures {
@@ -52,12 +53,12 @@ static struct tc_script_edit edit_of(const struct tc_comparison *c, const struct
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static bool has_common_word(const struct tc_map *a, const struct tc_map *b)
+static bool has_changed_word(const struct tc_map *a, const struct tc_map *b)
 {
-    uint64_t word, one;
+    uint64_t word, of_a, of_b;
 
-    for (size_t pos = 0; tc_map_each(a, &pos, &word, &one);)
-        if (tc_map_get(b, word, &one))
+    for (size_t pos = 0; tc_map_each(a, &pos, &word, &of_a);)
+        if (of_a == TC_WORD_CHANGED && tc_map_get(b, word, &of_b) && of_b == TC_WORD_CHANGED)
             return true;
     return false;
 }
@@ -109,13 +110,17 @@ static const struct place *place_of(const struct making *m, const struct tc_scri
 
 static void add_to(struct tc_map *words, const struct tc_map *more)
 {
-    uint64_t word, one;
+    uint64_t word, weight;
+    bool is_new;
 
-    for (size_t pos = 0; tc_map_each(more, &pos, &word, &one);)
-        tc_map_put(words, word, 1);
+    for (size_t pos = 0; tc_map_each(more, &pos, &word, &weight);) {
+        uint64_t *known = tc_map_at(words, word, &is_new);
+        *known = weight > *known ? weight : *known;
+    }
 }
 
-/* The departure of that edit: of its hunk, else of one with a word in common, else a new one. */
+/* The departure of that edit: of its hunk, else of one that changed the same word, else a new one.
+ */
 static size_t departure_of_edit(struct making *m, const struct tc_script_edit *edit,
                                 enum tc_departure_kind kind)
 {
@@ -126,7 +131,7 @@ static size_t departure_of_edit(struct making *m, const struct tc_script_edit *e
         return known->departure;
     struct tc_map words = tc_words_of_edit(edit);
     for (size_t i = 0; i < m->run->departures.n && departure == SIZE_MAX; i++)
-        if (has_common_word(&departure_at(m, i)->words, &words))
+        if (has_changed_word(&departure_at(m, i)->words, &words))
             departure = i;
     if (departure == SIZE_MAX)
         departure = new_departure(m, kind);
@@ -191,6 +196,19 @@ static void add_silent(void *making, const struct tc_script_edit *edit,
         tc_vec_push(&departure->differences, departure->edit);
 }
 
+/* As it was seen. */
+static int by_time(const void *a_, const void *b_)
+{
+    const struct tc_difference *a = *(const struct tc_difference *const *)a_;
+    const struct tc_difference *b = *(const struct tc_difference *const *)b_;
+
+    if (a->step != b->step)
+        return a->step < b->step ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
 static void find_departures(struct tc_departed_run *run)
 {
     struct making m = {.run = run};
@@ -203,6 +221,9 @@ static void find_departures(struct tc_departed_run *run)
             (order[i]->aside == TC_ASIDE_NO ||
              (order[i]->aside == TC_ASIDE_DATA && order[i]->kind == TC_DIFFERENCE_CALLS)))
             add_edited(&m, order[i]);
+    for (size_t i = 0; i < run->departures.n; i++)
+        qsort(run->departures.items[i].differences.items, run->departures.items[i].differences.n,
+              sizeof(*order), by_time);
     tc_script_edits_each(&run->comparison.run.scripts, add_silent, &m);
     for (size_t i = 0; i < n; i++)
         if (is_candidate(order[i]) && order[i]->aside == TC_ASIDE_NO)

@@ -174,17 +174,59 @@ static size_t size_of_row(const struct tc_quoted_line *lines, size_t i, size_t n
     return size;
 }
 
-static void print_row(const struct tc_quoted_line *lines, size_t n, size_t indent, bool color,
-                      struct tc_strbuf *out)
+/* The line of each script that the difference is of; 0: none. */
+struct focus {
+    size_t a, b;
+};
+
+static size_t number_at(const char *at)
+{
+    size_t number = 0;
+
+    return tc_place_split(at, &number) ? number : 0;
+}
+
+static struct focus focus_of(const struct tc_comparison *c, const struct tc_difference *d)
+{
+    const struct tc_edited_lines *e = &d->edited;
+
+    if (e->script_a || e->script_b)
+        return (struct focus){e->script_a ? e->line_a + 1 : 0, e->script_b ? e->line_b + 1 : 0};
+    return (struct focus){number_at(tc_compare_at_reference(c, d)),
+                          number_at(tc_compare_at_run(c, d))};
+}
+
+static void print_rest(char sign, size_t n, struct tc_strbuf *out)
+{
+    if (n)
+        tc_strbuf_addf(out, "  %c       and %zu more line%s\n", sign, n, n == 1 ? "" : "s");
+}
+
+/* The first of the lines that are printed: the line of the difference is among them, with one below
+ * it. */
+static size_t first_shown(const struct tc_quoted_line *lines, size_t n, size_t n_shown,
+                          const struct focus *focus)
+{
+    const size_t number = lines->sign == '-' ? focus->a : focus->b;
+    const size_t last = lines[n_shown - 1].number;
+
+    if (number < last || number > lines[n - 1].number || n == n_shown)
+        return 0;
+    return number + 1 - last < n - n_shown ? number + 1 - last : n - n_shown;
+}
+
+static void print_row(const struct tc_quoted_line *lines, size_t n, size_t indent,
+                      const struct focus *focus, bool color, struct tc_strbuf *out)
 {
     const size_t n_shown = n > MAX_ROW + 1 ? MAX_ROW : n;
+    const size_t first = first_shown(lines, n, n_shown, focus);
 
     if (color)
         tc_strbuf_adds(out, lines->sign == '-' ? RED : lines->sign == '+' ? GREEN : FAINT);
+    print_rest(lines->sign, first, out);
     for (size_t i = 0; i < n_shown; i++)
-        print_line(&lines[i], indent, out);
-    if (n > n_shown)
-        tc_strbuf_addf(out, "  %c       and %zu more lines\n", lines->sign, n - n_shown);
+        print_line(&lines[first + i], indent, out);
+    print_rest(lines->sign, n - n_shown - first, out);
     if (color)
         tc_strbuf_adds(out, RESET);
 }
@@ -193,11 +235,12 @@ void tc_compare_print_quote(const struct tc_comparison *c, const struct tc_diffe
                             bool color, struct tc_strbuf *out)
 {
     struct tc_quoted_line lines[MAX_QUOTE];
+    const struct focus focus = focus_of(c, d);
     size_t n = tc_compare_quote(c, d, lines, MAX_QUOTE);
     size_t indent = common_indent(lines, n);
 
     for (size_t i = 0, size; i < n; i += size) {
         size = size_of_row(lines, i, n);
-        print_row(&lines[i], size, indent, color, out);
+        print_row(&lines[i], size, indent, &focus, color, out);
     }
 }
