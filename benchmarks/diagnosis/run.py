@@ -13,7 +13,7 @@ broken/train.py and traced there, as a user has one script and its lines are tol
 first place   the first finding names a changed line: where it broke (at), its line in the healthy script (healthy_at), or the
               line that it comes from (origin_at). Where a change has lines in one script alone, the lines between which they
               would stand in the other count, too
-one finding   nothing else is said
+one finding   nothing else is said, but remarks of a line each
 lines         of the text on stdout: median, most; of the cases that have a finding
 cut           cases whose text has a line that is cut with an ellipsis, or is longer than 80 columns; the three dots of a list
               that goes on, which follow a blank, do not count
@@ -155,7 +155,7 @@ def examine(tools, case, count):
     said, is_told = findings(folder / "report")
     lines, changed = screen.splitlines(), case.changed(scripts)
     hits = [i for i, f in enumerate(said, 1) if is_hit(f, scripts, changed)]
-    row = {"set": case.set, "case": case.name, "kind": case.kind, "findings file": is_told, "findings": len(said),
+    row = {"set": case.set, "case": case.name, "kind": case.kind, "findings file": is_told, "findings": sum(f.get("kind") != "remark" for f in said),
            "kinds": [f.get("kind") for f in said], "place": hits[0] if hits else 0, "changed": [sorted(c) for c in changed],
            "places": {key: said[0][key] for key, _ in PLACES if said and said[0].get(key)},
            "says": said[0].get("sentence", "") if said else "", "lines": len(lines), "longest": max(map(len, lines), default=0),

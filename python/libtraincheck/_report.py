@@ -62,7 +62,7 @@ class Finding:
     """What a check says: one for each cause, with the violations that lie behind it as evidence."""
 
     finding: int  # its number, from 1
-    kind: str  # "departure", "setting" or "violation"
+    kind: str  # "departure", "violation", "remark" or "setting"
     sentence: str  # "SGD.zero_grad() is no longer called"
     trace: str
     violations: List[str]  # their ids

@@ -50,7 +50,7 @@ class Wandb:
         self.run.log({TAG: n, "traincheck/step": step})
 
     def tell(self, finding):
-        level = self.wandb.AlertLevel.WARN if finding["kind"] == "setting" else self.wandb.AlertLevel.ERROR
+        level = self.wandb.AlertLevel.WARN if finding["kind"] in ("remark", "setting") else self.wandb.AlertLevel.ERROR
         self.run.alert(title="TrainCheck: " + finding["sentence"][:200], text=text_of(finding), level=level)
 
     def finish(self, violations, summary, page):

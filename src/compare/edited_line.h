@@ -14,11 +14,5 @@
 
 /* Fill difference->edited. */
 void tc_edited_lines_find(const struct tc_comparison *comparison, struct tc_difference *difference);
-/*
- * What counts and has no edited line so far may come from an edit of plain Python, of which no call
- * tells: from the only edit, else from the one that has most words in common with the call, the
- * argument and the line. Not where the environment, the command line or a seed differ as well.
- */
-void tc_edited_lines_guess(struct tc_comparison *comparison);
 
 #endif /* TC_COMPARE_EDITED_LINE_H */

@@ -517,6 +517,44 @@ static bool is_of_settings(const struct tc_finding *f)
     return true;
 }
 
+static bool says_a_law_or_value(const struct tc_finding *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (plainness(f->items[i]) <= 1)
+            return true;
+    return false;
+}
+
+static bool is_remark(const struct tc_findings *findings, const struct tc_finding *f)
+{
+    if (!f->departure || says_a_law_or_value(f) || is_of_settings(f))
+        return false;
+    for (size_t i = 0; i < findings->n; i++)
+        if (!strcmp(findings->items[i].items[0]->trace, f->items[0]->trace) &&
+            says_a_law_or_value(&findings->items[i]))
+            return true;
+    return false;
+}
+
+/* Remarks behind all other findings but those of settings, else in the order in which they are. */
+static void move_remarks(struct tc_findings *findings)
+{
+    const size_t n = findings->n - findings->n_settings;
+    struct tc_finding *remarks = tc_calloc(n + 1, sizeof(*remarks));
+    size_t n_others = 0;
+
+    for (size_t i = 0; i < n; i++)
+        findings->items[i].is_remark = is_remark(findings, &findings->items[i]);
+    for (size_t i = 0; i < n; i++)
+        if (findings->items[i].is_remark)
+            remarks[findings->n_remarks++] = findings->items[i];
+        else
+            findings->items[n_others++] = findings->items[i];
+    for (size_t i = 0; i < findings->n_remarks; i++)
+        findings->items[n_others + i] = remarks[i];
+    tc_free(remarks);
+}
+
 void tc_findings_make(struct tc_findings *out, const struct tc_violation *const *violations,
                       size_t n, const struct tc_strtab *symbols, struct tc_departures *departures,
                       struct tc_notes *notes)
@@ -540,6 +578,7 @@ void tc_findings_make(struct tc_findings *out, const struct tc_violation *const 
             add_finding(out, &a, i, is_taken);
     while (out->n_settings < out->n && is_of_settings(&out->items[out->n - 1 - out->n_settings]))
         out->n_settings++;
+    move_remarks(out);
     tc_free(is_taken);
     tc_free(a.runs);
     tc_free(a.departures);

@@ -6,8 +6,9 @@
  * file. Where it departs from them in what it calls, or in what it gives to a call, is what its
  * violations lie behind: it leads. It accuses by itself of nothing: without a violation there is no
  * finding. An edit of which nothing tells but the sources has no sentence of its own: the violation
- * that says most leads. Violations that lie behind no departure are findings by their groups
- * (check/group.h).
+ * that says most leads. A finding of an edit that broke no more than how often or in which order
+ * something is called is a remark where another finding of the run says more. Violations that lie
+ * behind no departure are findings by their groups (check/group.h).
  */
 #ifndef TC_FINDING_FINDING_H
 #define TC_FINDING_FINDING_H
@@ -22,13 +23,14 @@ struct tc_finding {
     const struct tc_comparison *comparison; /* of the run that departs, or NULL */
     const struct tc_violation *head;        /* whose sentence leads; NULL: that of the departure */
     const struct tc_violation *told[2];     /* of the others those that say most, or NULL */
+    bool is_remark;                         /* see above */
 };
 
 struct tc_findings {
     const struct tc_violation **all; /* finding by finding */
     size_t n_all;
-    struct tc_finding *items; /* those of changed settings alone are last */
-    size_t n, n_settings;
+    struct tc_finding *items; /* remarks come late, those of changed settings alone are last */
+    size_t n, n_remarks, n_settings;
 };
 
 /*

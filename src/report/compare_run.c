@@ -5,7 +5,7 @@
 #include "report/compare_report.h"
 
 #include "base/clock.h"
-#include "compare/edited_line.h"
+#include "compare/edit_guess.h"
 #include "report/report_files.h"
 
 /* ---- files --------------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ enum tc_status tc_compare_run(const struct tc_compare_config *config,
     *result = (struct tc_compare_result){0};
     if (!status) {
         struct tc_compare_report r;
-        tc_edited_lines_guess(&comparison);
+        tc_edit_guess(&comparison);
         count(&comparison, result);
         tc_compare_report_make(&r, config, result, &comparison);
         status = report(&r, err);

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "finding/finding.h"
 
-/* "departure", "setting" or "violation". */
+/* "departure", "violation", "remark" or "setting". */
 const char *tc_finding_kind(const struct tc_finding *finding);
 /* "Optimizer.zero_grad() is no longer called" */
 void tc_finding_sentence(const struct tc_finding *finding, struct tc_strbuf *out);

@@ -21,6 +21,8 @@ static const struct tc_violation *head_of(const struct tc_finding *f)
 
 const char *tc_finding_kind(const struct tc_finding *f)
 {
+    if (f->is_remark)
+        return "remark";
     for (size_t i = 0; i < f->n; i++)
         if (!f->items[i]->is_setting)
             return f->departure ? "departure" : "violation";

@@ -49,7 +49,10 @@ static void print_finding(const struct tc_finding *f, bool names_run, struct tc_
     struct tc_strbuf path = TC_STRBUF_INIT, at = TC_STRBUF_INIT;
     int64_t line;
 
-    tc_strbuf_adds(out, strcmp(tc_finding_kind(f), "setting") ? "::error " : "::notice ");
+    tc_strbuf_addf(out, "::%s ",
+                   f->is_remark                                 ? "warning"
+                   : strcmp(tc_finding_kind(f), "setting") != 0 ? "error"
+                                                                : "notice");
     tc_finding_at(f, &at);
     if (tc_report_location(at.text ? at.text : "", &path, &line)) {
         tc_strbuf_adds(out, "file=");

@@ -233,27 +233,34 @@ static void print_rest(const struct printer *p, const struct tc_finding *f)
 
 /* ---- a finding ------------------------------------------------------------------------------ */
 
-static void print_departure(const struct printer *p, const struct tc_finding *f)
+/* "train.py:16  optimizer.zero_grad() is no longer called, from step 0 on" */
+static void print_title(const struct printer *p, const struct tc_finding *f, const char *before)
 {
     struct tc_strbuf text = TC_STRBUF_INIT, at = TC_STRBUF_INIT, label = TC_STRBUF_INIT;
 
+    tc_strbuf_adds(&label, before);
     tc_finding_at(f, &at);
     if (at.size)
         tc_strbuf_addf(&label, "%s  ", tc_fs_base(at.text));
     tc_finding_sentence(f, &text);
     tc_strbuf_adds(&text, ", ");
     tc_finding_when(f, &text);
-    if (f->head)
-        add_id(f->head, &text);
+    if (f->head || f->is_remark)
+        add_id(f->head ? f->head : f->items[0], &text);
     if (p->names_run)
         tc_strbuf_addf(&text, ", of %s", f->items[0]->trace);
-    paint(p, BOLD);
-    tc_fold_behind(p->out, label.text ? label.text : "", TC_FOLD_INDENT, text.text);
-    paint(p, RESET);
-    tc_compare_print_quote(f->comparison, f->departure, p->color, p->out);
+    tc_fold_behind(p->out, label.text, TC_FOLD_INDENT, text.text);
     tc_strbuf_release(&text);
     tc_strbuf_release(&at);
     tc_strbuf_release(&label);
+}
+
+static void print_departure(const struct printer *p, const struct tc_finding *f)
+{
+    paint(p, BOLD);
+    print_title(p, f, "");
+    paint(p, RESET);
+    tc_compare_print_quote(f->comparison, f->departure, p->color, p->out);
 }
 
 /* One line: what is another, and how much follows from it. */
@@ -301,7 +308,7 @@ static void print_settings(const struct printer *p, const struct tc_findings *fi
         return;
     tc_strbuf_adds(p->out, n_laws ? "\n" : "");
     paint(p, BOLD);
-    tc_strbuf_adds(p->out, "changed settings of the script, no violations of a law:\n");
+    tc_strbuf_adds(p->out, "changed settings of the script, wrong only if they are not meant:\n");
     paint(p, RESET);
     for (size_t i = n_laws; i < findings->n; i++)
         if (findings->items[i].departure)
@@ -324,8 +331,12 @@ void tc_report_text(const struct tc_report_input *input, struct tc_strbuf *out)
     const struct printer p = {out, input->config->color, input->config->n_traces > 1};
 
     for (size_t i = 0; i < input->findings.n - input->findings.n_settings; i++) {
+        const struct tc_finding *f = &input->findings.items[i];
         tc_strbuf_adds(out, i ? "\n" : "");
-        print_finding(&p, &input->findings.items[i], input->config->verbose);
+        if (f->is_remark && !input->config->verbose)
+            print_title(&p, f, "also: ");
+        else
+            print_finding(&p, f, input->config->verbose);
     }
     print_settings(&p, &input->findings);
     for (size_t i = 0; input->config->verbose && i < input->findings.n_all; i++) {

@@ -137,7 +137,8 @@ class Finding(runs.Case):
         write(self.work / "run", without(ZERO, ITEM))
         first, second = self.findings("run")
         self.assert_leads(first, "Adam.zero_grad() is no longer called", "train.py:5", "from step 0 on")
-        self.assert_leads(second, "Tensor.item() is no longer called", "train.py:9", "from step 0 on")
+        self.assert_leads(second, "Tensor.item() is no longer called", "train.py:9", "from step 0 on", "remark")
+        self.assertIn("\nalso: train.py:9  Tensor.item() is no longer called", self.text)
         self.assertEqual([f["healthy_at"] for f in (first, second)], ["train.py:5", "train.py:11"])
         self.assertEqual(set(first["violations"]) & set(second["violations"]), set())
         alone = []
@@ -160,7 +161,7 @@ class Finding(runs.Case):
         write(self.work / "run", script, skips=("torch.item", 17))
         first, second = self.findings("run")
         self.assert_leads(first, "Adam.zero_grad() is no longer called", "train.py:5", "from step 0 on")
-        self.assertEqual((second["kind"], second["step"], second["at"]), ("departure", 17, "train.py:10"))
+        self.assertEqual((second["kind"], second["step"], second["at"]), ("remark", 17, "train.py:10"))
         self.assertIn("Tensor.item() is no longer called", second["sentence"])
 
     # ---- settings
@@ -169,7 +170,7 @@ class Finding(runs.Case):
         write(self.work / "run", SCRIPT.replace("1.0", "2.5"))
         (finding,) = self.findings("run")
         self.assertEqual((finding["kind"], finding["at"], finding["was"], finding["is"]), ("setting", "train.py:9", "1.0", "2.5"))
-        self.assertTrue(self.text.startswith("changed settings of the script, no violations of a law:\ntrain.py:9"), self.text)
+        self.assertTrue(self.text.startswith("changed settings of the script, wrong only if they are not meant:\ntrain.py:9"), self.text)
         runs.run("check", "run", "-i", "own.jsonl", "-o", "law", "--fail-on", "law", cwd=self.work, code=0)
 
     def test_a_setting_beside_a_law(self):

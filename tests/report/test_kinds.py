@@ -71,7 +71,7 @@ class Kinds(runs.Case):
         self.assertEqual({e["args"]["id"] for e in events if e["ph"] == "i"}, set(ids))
         heads = [v for v in violations if v["head"]]
         self.assertEqual([v["id"] for v in heads], [f["violations"][0] for f in findings])
-        levels = ["notice" if f["kind"] == "setting" else "error" for f in findings]
+        levels = [{"setting": "notice", "remark": "warning"}.get(f["kind"], "error") for f in findings]
         self.assertEqual(re.findall("(?m)^::(\\w+) ", p.stdout), levels)
         self.assertEqual([r["level"] for r in log["results"]], [{"notice": "note"}.get(x, x) for x in levels])
         series = re.findall(r'traincheck_violations\{relation="(.*)"\} (\d+)', (out / "metrics").read_text())

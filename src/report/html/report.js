@@ -365,7 +365,7 @@ function body(f) {
 }
 
 function finding(f, i) {
-  const meta = joined([f.when, ranksOf(f), namesRuns && runsOf(f), f.kind === "setting" && "a setting, no law"], " \u00b7 ");
+  const meta = joined([f.when, ranksOf(f), namesRuns && runsOf(f), { setting: "a setting, no law", remark: "a remark: how often, or in which order" }[f.kind]], " \u00b7 ");
   const title = el("summary", {}, el("span", { class: "number", "aria-hidden": "true" }, `${f.number}`), el("h3", {}, f.sentence),
     el("span", { class: "where" }, f.at ? el("code", { title: f.at }, baseName(f.at)) : "", el("span", {}, meta),
       el("span", {}, plural(f.n_violations, "broken invariant"))));
