@@ -322,18 +322,19 @@ struct tc_call_pair tc_call_pair_begin(struct tc_pair_state *s, const struct tc_
 void tc_call_pair_end(struct tc_pair_state *s, const struct tc_call_pair *pair)
 {
     const struct place place = {pair->a->site, pair->b->site, TC_SYM_EMPTY, false};
-    const bool is_data = site_of(s, pair->a->site)->role == TC_ROLE_DATA;
-    leaf_fn *tell = is_data          ? tell_batch
-                    : pair->is_draw  ? tell_draw
-                    : pair->is_equal ? tell_result
-                                     : tell_value;
+    const enum tc_role role = site_of(s, pair->a->site)->role;
+    leaf_fn *tell = role == TC_ROLE_DATA ? tell_batch
+                    : pair->is_draw      ? tell_draw
+                    : pair->is_equal     ? tell_result
+                                         : tell_value;
 
     if (!pair->a->end || !pair->b->end)
         return;
     tc_leaves_of_end(&s->comparison->reader, pair->a->end, &s->leaves_a);
     tc_leaves_of_end(&s->comparison->reader, pair->b->end, &s->leaves_b);
     const struct found results = compare_leaves(s, &place, tell);
-    if (results.has_content || (pair->is_draw && results.has_argument)) /* a number that is drawn */
+    /* A number may be drawn; and what is loaded has effect where it is given to something. */
+    if ((results.has_content && role != TC_ROLE_LOAD) || (pair->is_draw && results.has_argument))
         part(s);
     note_results(s);
 }
