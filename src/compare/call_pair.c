@@ -364,12 +364,30 @@ static void tell_variable(struct tc_pair_state *s, const struct place *place,
         a, b);
 }
 
+/* Does the process of one of the runs hold a part of it? On another number of ranks that is another
+ * part, or the whole: all ranks together compare (shards.h). */
+static bool is_part(const struct tc_pair_state *s, const struct tc_course_variable *a,
+                    const struct tc_course_variable *b)
+{
+    struct tc_comparison *c = s->comparison;
+    uint64_t one;
+
+    if (c->reference.world == c->run.world)
+        return false;
+    if (tc_value_is_true(tc_value_get(a->record->attrs, "sharded")) ||
+        tc_value_is_true(tc_value_get(b->record->attrs, "sharded")))
+        tc_map_put(&c->parts, a->name, 1);
+    return tc_map_get(&c->parts, a->name, &one);
+}
+
 static void compare_variable(struct tc_pair_state *s, const struct tc_course_variable *a,
                              const struct tc_course_variable *b)
 {
     const struct place place = {cause_of(s->window_a, a), cause_of(s->window_b, b), a->name, false};
 
     s->order++;
+    if (is_part(s, a, b))
+        return;
     tc_leaves_of_variable(&s->comparison->reader, a->record, &s->leaves_a);
     tc_leaves_of_variable(&s->comparison->reader, b->record, &s->leaves_b);
     s->comparison->has_values |= has_data(a) && has_data(b);

@@ -6,9 +6,6 @@
 
 #include <math.h>
 
-/* Norm and sums of a sketch. */
-#define N_SKETCH 5
-
 /* Limits as powers of two. */
 #define LIMIT_F32  (-18)
 #define LIMIT_F16  (-9)
@@ -25,13 +22,11 @@ static int limit_of(const struct tc_leaf *leaf)
                                          : LIMIT_F32;
 }
 
-static bool read_sketch(const struct tc_leaf *leaf, double *out)
+bool tc_sketch_read(const struct tc_value *sketch, double *out)
 {
-    const struct tc_value *sketch = tc_value_get(leaf->of, "sketch");
-
-    if (!sketch || sketch->kind != TC_VALUE_ARRAY || sketch->n != N_SKETCH)
+    if (!sketch || sketch->kind != TC_VALUE_ARRAY || sketch->n != TC_N_SKETCH)
         return false;
-    for (uint32_t i = 0; i < N_SKETCH; i++)
+    for (uint32_t i = 0; i < TC_N_SKETCH; i++)
         if (!tc_value_number(&sketch->items[i], &out[i]))
             return false;
     return true;
@@ -44,12 +39,12 @@ static bool is_digest(const struct tc_leaf *leaf)
 }
 
 /* By hypot, as squares of large numbers are no doubles. */
-static double distance_of_sketches(const double *x, const double *y)
+double tc_sketch_distance(const double *x, const double *y)
 {
     double distance = 0;
     const double norm = fmax(x[0], y[0]);
 
-    for (int i = 1; i < N_SKETCH; i++)
+    for (int i = 1; i < TC_N_SKETCH; i++)
         distance = hypot(distance, x[i] - y[i]);
     return norm > 0 ? distance / 2 / norm : 0;
 }
@@ -63,11 +58,12 @@ static double distance_of_numbers(double x, double y)
 
 bool tc_leaf_distance(const struct tc_leaf *a, const struct tc_leaf *b, struct tc_distance *out)
 {
-    double x[N_SKETCH], y[N_SKETCH];
+    double x[TC_N_SKETCH], y[TC_N_SKETCH];
 
     out->limit = limit_of(a) > limit_of(b) ? limit_of(a) : limit_of(b);
-    if (read_sketch(a, x) && read_sketch(b, y)) {
-        out->relative = distance_of_sketches(x, y);
+    if (tc_sketch_read(tc_value_get(a->of, "sketch"), x) &&
+        tc_sketch_read(tc_value_get(b->of, "sketch"), y)) {
+        out->relative = tc_sketch_distance(x, y);
         return is_digest(a) && is_digest(b) && isfinite(out->relative);
     }
     if (!tc_value_number(a->value, x) || !tc_value_number(b->value, y))

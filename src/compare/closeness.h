@@ -37,6 +37,14 @@
 /* Distances are counted by powers of two, from 2^-TC_CLOSENESS_LEAST on. */
 #define TC_CLOSENESS_LEAST 48
 
+/* Norm and sums of a sketch. */
+#define TC_N_SKETCH 5
+
+/* Read the member of a tensor; false: it has none. */
+bool tc_sketch_read(const struct tc_value *sketch, double *out);
+/* How far apart two contents are, relative to the larger norm. */
+double tc_sketch_distance(const double *x, const double *y);
+
 struct tc_closeness_place {
     int64_t step;
     uint32_t site;

@@ -38,7 +38,9 @@ struct tc_comparison {
     TC_VEC(struct tc_process_pair) pairs;
     size_t unpaired_a, unpaired_b; /* processes without their like */
     int64_t resumed_at;            /* step of the reference at which the run begins, or -1 */
-    uint64_t n_steps_of_ranks;     /* compared over all ranks of another number of them; else 0 */
+    struct tc_map parts; /* names of variables of which a process of either run holds a part */
+    uint64_t n_parts_of_ranks; /* variables of ranks whose parts do not add up (shards.h) */
+    uint64_t n_steps_of_ranks; /* compared over all ranks of another number of them; else 0 */
     bool has_other_seed, has_values;
     bool is_same_program; /* equal scripts, environment and command line */
     struct tc_closeness closeness;

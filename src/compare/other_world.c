@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/strbuf.h"
+#include "compare/shards.h"
 #include "replay/symbols.h"
 
 #define DIGEST_OF_A_ROW 8 /* hex digits, as the trace format has them */
@@ -32,6 +33,7 @@ struct step {
 struct ranks {
     struct tc_course **courses;
     size_t n;
+    struct tc_shards shards; /* what they hold after the step */
 };
 
 /* ---- one step ------------------------------------------------------------------------------- */
@@ -129,6 +131,7 @@ static enum tc_status read_step(struct tc_comparison *c, struct ranks *ranks, st
             if (status)
                 return status;
             has_step = window->has_step;
+            tc_shards_note(&ranks->shards, c->symbols, i, window);
             if (has_step)
                 add_window(step, &c->sites, window);
             tc_course_window_free(window);
@@ -148,6 +151,7 @@ static enum tc_status open_ranks(struct tc_comparison *c, const struct tc_outlin
         if (process->makes_steps)
             status = tc_process_course_open(process, &c->context, &out->courses[out->n++], err);
     }
+    tc_shards_init(&out->shards, out->n);
     return status;
 }
 
@@ -156,6 +160,7 @@ static void close_ranks(struct ranks *ranks)
     for (size_t i = 0; i < ranks->n; i++)
         tc_course_close(ranks->courses[i]);
     tc_free(ranks->courses);
+    tc_shards_release(&ranks->shards);
 }
 
 /* ---- two steps ------------------------------------------------------------------------------ */
@@ -229,6 +234,52 @@ static void compare_numbers(struct tc_comparison *c, struct tc_differences *out,
     tc_strbuf_release(&said);
 }
 
+/* What all ranks hold after a step. */
+struct held {
+    size_t n, n_far,
+        n_parts; /* variables that compare; that are far apart; whose parts do not add up */
+    double farthest;
+    tc_sym name; /* of the farthest */
+};
+
+static void compare_variable(struct held *held, const struct tc_shards *a,
+                             const struct tc_shards *b, tc_sym name)
+{
+    double x[TC_N_SKETCH], y[TC_N_SKETCH];
+    const enum tc_total of_a = tc_shards_total(a, name, x), of_b = tc_shards_total(b, name, y);
+
+    held->n_parts += of_a == TC_TOTAL_PARTS || of_b == TC_TOTAL_PARTS;
+    if (of_a != TC_TOTAL_KNOWN || of_b != TC_TOTAL_KNOWN)
+        return;
+    const double distance = tc_sketch_distance(x, y);
+    held->n++;
+    held->n_far += distance > TC_RANKS_ROUNDING;
+    if (distance > held->farthest) {
+        held->farthest = distance;
+        held->name = name;
+    }
+}
+
+static void compare_variables(struct tc_comparison *c, struct tc_differences *out,
+                              const struct ranks *a, const struct ranks *b, const struct step *step)
+{
+    struct held held = {0};
+    struct tc_strbuf said = TC_STRBUF_INIT;
+    tc_sym name;
+
+    for (size_t pos = 0; tc_shards_next(&a->shards, &pos, &name);)
+        compare_variable(&held, &a->shards, &b->shards, name);
+    c->n_parts_of_ranks = held.n_parts;
+    if (!held.n_far || 2 * held.n_far < held.n)
+        return;
+    tc_strbuf_addf(&said,
+                   "%zu of %zu variables of all ranks together are other than those of the "
+                   "reference, %s by %.2g of its norm",
+                   held.n_far, held.n, tc_strtab_text(c->symbols, held.name), held.farthest);
+    tell(c, out, TC_DIFFERENCE_VARIABLES, "all ranks", step, said.text);
+    tc_strbuf_release(&said);
+}
+
 static void compare_step(struct tc_comparison *c, struct tc_differences *out, const struct step *a,
                          const struct step *b)
 {
@@ -253,8 +304,10 @@ enum tc_status tc_ranks_compare(struct tc_comparison *c, struct tc_differences *
         status = read_step(c, &of_a, &a, err);
         if (!status)
             status = read_step(c, &of_b, &b, err);
-        if (!status)
+        if (!status) {
             compare_step(c, out, &a, &b);
+            compare_variables(c, out, &of_a, &of_b, &b);
+        }
         c->n_steps_of_ranks += !status;
     }
     reset(&a);

@@ -4,8 +4,9 @@
  *
  * Step by step: the rows of the batches of all ranks together are those of the reference, each as
  * often; the mean of the ranks' losses, and the norm of the gradients, are those of the reference
- * up to rounding. Initial weights are equal by content. Weights after that differ by rounding, and
- * are not compared.
+ * up to rounding. Initial weights are equal by content. Weights after that differ by rounding; with
+ * `--content full` sketches tell whether by more: half of the variables of a step, or more, whose
+ * parts on all ranks together (shards.h) are farther from the reference's than that.
  */
 #ifndef TC_COMPARE_OTHER_WORLD_H
 #define TC_COMPARE_OTHER_WORLD_H

@@ -127,6 +127,15 @@ static bool is_of_process(const struct tc_comparison *c, const struct tc_differe
     return is_called ? d->stage == TC_SYM_INIT : tc_role_has(site->role, TC_TRAIT_OUTSIDE);
 }
 
+/* A function that torch calls by itself: a wrapper of the model makes a mesh, gathers parameters
+ * and copies them. What layers call is told by their own calls. */
+static bool is_of_wrapper(const struct tc_difference *d, const struct tc_call_site *site)
+{
+    return !site->is_user && (d->what == TC_IS_MISSING || d->what == TC_IS_NEW) &&
+           (site->role == TC_ROLE_FUNCTION || site->role == TC_ROLE_INIT ||
+            site->role == TC_ROLE_FILL || site->role == TC_ROLE_OPERATOR);
+}
+
 /* Calls that a job of several ranks makes for being one. */
 static bool is_of_distribution(const struct tc_comparison *c, const struct tc_difference *d)
 {
@@ -141,7 +150,8 @@ static bool is_of_distribution(const struct tc_comparison *c, const struct tc_di
     for (size_t i = 0; i < sizeof(packages) / sizeof(*packages); i++)
         if (!strncmp(tc_strtab_text(c->symbols, s->fn), packages[i], strlen(packages[i])))
             return true;
-    return s->role == TC_ROLE_COLLECTIVE || s->role == TC_ROLE_UNEVEN || is_of_process(c, d, s);
+    return s->role == TC_ROLE_COLLECTIVE || s->role == TC_ROLE_UNEVEN || is_of_process(c, d, s) ||
+           is_of_wrapper(d, s);
 }
 
 static bool is_world(const struct tc_comparison *c, const struct tc_difference *d)

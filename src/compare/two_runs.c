@@ -371,6 +371,7 @@ void tc_comparison_release(struct tc_comparison *c)
     tc_vec_release(&c->healthy);
     tc_excerpts_release(&c->excerpts);
     tc_map_release(&c->aside);
+    tc_map_release(&c->parts);
     tc_vec_release(&c->matched);
     tc_vec_release(&c->pairs);
     tc_differences_release(&c->differences);

@@ -142,6 +142,8 @@ struct tc_json *tc_compare_summary_to_json(const struct tc_compare_report *r)
     tc_json_set_number(summary, "set_aside", (double)r->result->n_set_aside);
     if (c->differences.n_dropped)
         tc_json_set_number(summary, "not_kept", (double)c->differences.n_dropped);
+    if (c->n_parts_of_ranks)
+        tc_json_set_number(summary, "not_compared_variables", (double)c->n_parts_of_ranks);
     tc_json_set(summary, "sources", scripts_to_json(c));
     if (parted >= 0)
         tc_json_set_number(summary, "values_part_in_step", (double)parted);

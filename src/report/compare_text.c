@@ -181,6 +181,12 @@ void tc_compare_report_text(const struct tc_compare_report *r, struct tc_strbuf 
                        " steps, and the calls of one rank.\n",
                        r->comparison->run.world, r->comparison->reference.world,
                        r->comparison->n_steps_of_ranks);
+    if (r->comparison->n_parts_of_ranks)
+        tc_strbuf_addf(
+            out,
+            "Not compared: %" PRIu64 " variable%s whose parts on the ranks are no rows of "
+            "one tensor.\n",
+            r->comparison->n_parts_of_ranks, r->comparison->n_parts_of_ranks == 1 ? "" : "s");
     print_first(&p);
     if (r->config->quiet)
         return;

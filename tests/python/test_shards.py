@@ -40,6 +40,39 @@ for rank in range(world):
 for child in children: os.waitpid(child, 0)
 """
 
+# One rank holds the whole, or each of several a part of it; they share each batch. 13 rows of a parameter split unevenly.
+JOB = """
+import os, sys
+import torch, torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+def train(rank, world, rate):
+    torch.manual_seed(0); torch.set_num_threads(1)
+    model = nn.Sequential(nn.Linear(5, 13), nn.Tanh(), nn.Linear(13, 1))
+    if world > 1:
+        dist.init_process_group("gloo", init_method="file://" + os.getcwd() + f"/{world}{rate}", rank=rank, world_size=world)
+        fully_shard(model, mesh=init_device_mesh("cpu", (world,)))
+    o = torch.optim.SGD(model.parameters(), lr=rate)
+    draws = torch.Generator().manual_seed(1)
+    for step in range(6):
+        x = torch.randn(12, 5, generator=draws).chunk(world)[rank]
+        o.zero_grad(); model(x).pow(2).mean().backward(); o.step()
+    if world > 1: dist.destroy_process_group()
+
+world, rate = int(sys.argv[1]), float(sys.argv[2])
+if world == 1: train(0, 1, rate)
+else:
+    children = []
+    for rank in range(world):
+        children.append(os.fork())
+        if not children[-1]:
+            train(rank, world, rate)
+            sys.exit()
+    for child in children: os.waitpid(child, 0)
+"""
+
 
 class Shards(Case):
     def ranks(self, run):
@@ -79,6 +112,9 @@ class Shards(Case):
             shapes = sorted(r["attrs"]["shape"] for _, r in variables if "kind" in r)
             self.assertEqual(shapes, [[1], [1, 6], [6], [6, 4]])
             self.assertEqual({tuple(r["attrs"]["part"]) for _, r in variables if "kind" in r}, {(int(rank[0]),)})
+            begins = {name: r["attrs"]["begin"] for name, r in variables if "kind" in r}
+            self.assertEqual(begins, {"model.0.weight": 12, "model.0.bias": 3, "model.2.weight": 6, "model.2.bias": 1}
+                             if rank == "1/2" else dict.fromkeys(begins, 0))
             digests[rank] = self.contents(variables, "model.0.weight")
             self.assertEqual(len(set(digests[rank])), 4)  # at first, and after each of three steps
             empty = {r["attrs"].get("data") for name, r in variables if name == "model.2.weight"}
@@ -99,6 +135,17 @@ class Shards(Case):
         self.assertEqual((digests["0/4"], digests["1/4"]), (digests["2/4"], digests["3/4"]))
         self.assertFalse(set(digests["0/4"]) & set(digests["1/4"]))
         self.assert_compared(run)
+
+    def test_parts_on_all_ranks_compare_with_the_whole(self):
+        """With sketches; the last weights and biases are one row: all but the first rank hold nothing of them."""
+        for name, world, rate in ("one", 1, 0.1), ("two", 2, 0.1), ("three", 3, 0.1), ("fast", 2, 0.2):
+            run = self.collect("--content", "full", self.script(JOB), world, rate, folder=name)
+            self.assertEqual(run.code, 0, run.err)
+        for name, against, differs in ("two", "one", False), ("three", "one", False), ("three", "two", False), ("fast", "one", True):
+            with self.subTest(name, against=against):
+                done = self.execute([BIN / "traincheck-check", name, "--against", against, "-q", "-o", f"{name}-{against}", "-v"], None)
+                self.assertEqual(done.code, differs, done.out + done.err)
+                self.assertEqual(" of 4 variables of all ranks together are other than those of the reference" in " ".join(done.out.split()), differs, done.out)
 
     def assert_compared(self, run):
         """The parts are what the invariant is judged on: in the whole nothing may be said of data."""

@@ -18,7 +18,8 @@ static const size_t sizes[] = {
     [TC_NUMBER_F16] = 2, [TC_NUMBER_BF16] = 2, [TC_NUMBER_F32] = 4, [TC_NUMBER_F64] = 8};
 
 /* By the documentation, one element after the other. */
-static struct tc_sketch documented(const unsigned char *data, size_t n, enum tc_number kind)
+static struct tc_sketch documented(const unsigned char *data, size_t n, uint64_t begin,
+                                   enum tc_number kind)
 {
     struct tc_sketch s = {0};
     double squares = 0;
@@ -27,8 +28,9 @@ static struct tc_sketch documented(const unsigned char *data, size_t n, enum tc_
         const double x = tc_float_at(data + i * sizes[kind], kind);
         squares += x * x;
         for (uint64_t k = 0; k < 4; k++) {
-            const uint64_t word = tc_lanes_mix((i / 64 * 4 + k + 1) * TC_LANES_GOLDEN);
-            s.sums[k] += word >> i % 64 & 1 ? -x : x;
+            const uint64_t at = begin + i;
+            const uint64_t word = tc_lanes_mix((at / 64 * 4 + k + 1) * TC_LANES_GOLDEN);
+            s.sums[k] += word >> at % 64 & 1 ? -x : x;
         }
     }
     s.norm = sqrt(squares);
@@ -62,12 +64,35 @@ static void it_is_the_documented_sum(void **state)
         for (size_t n = 1; n < N; n = n < 200 ? n + 1 : n + 97) {
             struct tc_sketch s, expected;
             fill(data, n, (enum tc_number)kind);
-            expected = documented(data, n, (enum tc_number)kind);
-            assert_true(tc_sketch_take(data, n, (enum tc_number)kind, &s));
+            expected = documented(data, n, n % 131, (enum tc_number)kind);
+            assert_true(tc_sketch_take(data, n, n % 131, (enum tc_number)kind, &s));
             assert_true(fabs(s.norm - expected.norm) <= 1e-12 * (expected.norm + 1e-30));
             for (size_t k = 0; k < 4; k++)
                 assert_true(fabs(s.sums[k] - expected.sums[k]) <= 1e-11 * (expected.norm + 1e-30));
         }
+}
+
+static void sums_of_parts_add_up(void **state)
+{
+    static unsigned char data[N * 8];
+    struct tc_sketch whole, part;
+
+    (void)state;
+    fill(data, N, TC_NUMBER_F64);
+    assert_true(tc_sketch_take(data, N, 0, TC_NUMBER_F64, &whole));
+    for (size_t size = 1; size < N; size += 37) {
+        double squares = 0, sums[TC_N_SKETCHED] = {0};
+        for (size_t begin = 0; begin < N; begin += size) {
+            const size_t n = N - begin < size ? N - begin : size;
+            assert_true(tc_sketch_take(data + begin * 8, n, begin, TC_NUMBER_F64, &part));
+            squares += part.norm * part.norm;
+            for (size_t k = 0; k < TC_N_SKETCHED; k++)
+                sums[k] += part.sums[k];
+        }
+        assert_true(fabs(sqrt(squares) - whole.norm) <= 1e-12 * whole.norm);
+        for (size_t k = 0; k < TC_N_SKETCHED; k++)
+            assert_true(fabs(sums[k] - whole.sums[k]) <= 1e-11 * whole.norm);
+    }
 }
 
 static void what_is_not_finite_has_none(void **state)
@@ -86,12 +111,12 @@ static void what_is_not_finite_has_none(void **state)
         half[i * 23] = halves[i];
         upper[i * 23] = uppers[i];
         number[i * 23] = doubles[i];
-        assert_false(tc_sketch_take(single, 70, TC_NUMBER_F32, &s));
-        assert_false(tc_sketch_take(half, 70, TC_NUMBER_F16, &s));
-        assert_false(tc_sketch_take(upper, 70, TC_NUMBER_BF16, &s));
-        assert_false(tc_sketch_take(number, 70, TC_NUMBER_F64, &s));
+        assert_false(tc_sketch_take(single, 70, 0, TC_NUMBER_F32, &s));
+        assert_false(tc_sketch_take(half, 70, 0, TC_NUMBER_F16, &s));
+        assert_false(tc_sketch_take(upper, 70, 0, TC_NUMBER_BF16, &s));
+        assert_false(tc_sketch_take(number, 70, 0, TC_NUMBER_F64, &s));
     }
-    assert_false(tc_sketch_take(doubles, 3, TC_NUMBER_OTHER, &s));
+    assert_false(tc_sketch_take(doubles, 3, 0, TC_NUMBER_OTHER, &s));
 }
 
 static double distance(const struct tc_sketch *x, const struct tc_sketch *y)
@@ -121,8 +146,8 @@ static void sketches_tell_the_distance(void **state)
             y[i] = x[i] + (float)(rand() % 1000 - 500) * 1e-6F;
             squares += (double)(x[i] - y[i]) * (double)(x[i] - y[i]);
         }
-        assert_true(tc_sketch_take(x, N, TC_NUMBER_F32, &a));
-        assert_true(tc_sketch_take(y, N, TC_NUMBER_F32, &b));
+        assert_true(tc_sketch_take(x, N, 0, TC_NUMBER_F32, &a));
+        assert_true(tc_sketch_take(y, N, 0, TC_NUMBER_F32, &b));
         const double ratio = distance(&a, &b) / sqrt(squares);
         sum += ratio * ratio;
         n_near += ratio > 1 / 2.5 && ratio < 2;
@@ -148,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_the_documented_sum),
+        cmocka_unit_test(sums_of_parts_add_up),
         cmocka_unit_test(what_is_not_finite_has_none),
         cmocka_unit_test(sketches_tell_the_distance),
         cmocka_unit_test(it_is_written_with_nine_digits),

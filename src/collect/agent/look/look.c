@@ -163,7 +163,8 @@ static void read_memory(PyObject *tensor, const struct tc_tensor *as, unsigned a
     tc_memory_release(&m);
 }
 
-bool tc_look_sketch(PyObject *tensor, const struct tc_tensor *as, struct tc_sketch *out)
+bool tc_look_sketch(PyObject *tensor, const struct tc_tensor *as, uint64_t begin,
+                    struct tc_sketch *out)
 {
     struct tc_memory m;
     PyThreadState *state;
@@ -174,7 +175,7 @@ bool tc_look_sketch(PyObject *tensor, const struct tc_tensor *as, struct tc_sket
     tc_tensor_memory(tensor, as, true, &m);
     if (m.data && !m.is_packed) {
         state = m.size >= MIN_UNLOCKED ? PyEval_SaveThread() : NULL;
-        has = tc_sketch_take(m.data, m.n, as->dtype->number, out);
+        has = tc_sketch_take(m.data, m.n, begin, as->dtype->number, out);
         if (state)
             PyEval_RestoreThread(state);
     }

@@ -56,8 +56,10 @@ void tc_look_end(void);
 void tc_look_at(PyObject *tensor, const struct tc_tensor *as, unsigned asked, uint64_t seed,
                 struct tc_figure *out);
 
-/* Its sketch, false where there is none: of what lies elsewhere no device is asked. */
-bool tc_look_sketch(PyObject *tensor, const struct tc_tensor *as, struct tc_sketch *out);
+/* Its sketch, false where there is none: of what lies elsewhere no device is asked. begin: where it
+ * begins in the tensor that it is a part of. */
+bool tc_look_sketch(PyObject *tensor, const struct tc_tensor *as, uint64_t begin,
+                    struct tc_sketch *out);
 
 /* Does the tensor lie where only a device reads it? Then it is worth adding to a look. */
 bool tc_look_is_elsewhere(const struct tc_tensor *as);

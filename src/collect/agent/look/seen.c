@@ -79,7 +79,7 @@ static void sketch_content(const struct tc_tracked *v, PyObject *body, const str
     if (tc_agent.content != TC_CONTENT_FULL || !news->is_readable || !news->digest.is_known)
         return;
     if (!v->announced || !v->seen.readable || news->digest.value.digest != v->seen.digest)
-        news->has_sketch = tc_look_sketch(body, as, &news->sketch);
+        news->has_sketch = tc_look_sketch(body, as, (uint64_t)v->begin, &news->sketch);
 }
 
 /* The largest magnitude of the tensor's content, not known where it has none that can be read. */
@@ -168,10 +168,13 @@ static void see_grad(struct tc_tracked *v, PyObject *tensor, struct tc_seen *s,
 static void see_placement(struct tc_tracked *v, PyObject *tensor)
 {
     PyObject *said = tc_policy_call("placement_json", "(O)", tensor);
-    const char *text = said ? PyUnicode_AsUTF8(said) : NULL;
+    const char *text;
 
     tc_free(v->placement);
-    v->placement = text ? tc_strdup(text) : NULL;
+    v->placement = NULL;
+    v->begin = 0;
+    if (said && PyArg_ParseTuple(said, "sL", &text, &v->begin))
+        v->placement = tc_strdup(text);
     Py_XDECREF(said);
     PyErr_Clear();
 }
@@ -192,11 +195,11 @@ static bool see_body(struct tc_tracked *v, PyObject *tensor, PyObject *body, str
     s->is_leaf = tc_tensor_is_leaf(tensor);
     s->layout = tc_tensor_layout(tensor);
     see_content(v, body, &as, moved || s->version != v->seen.version, body != tensor, s, news);
+    if (moved && body != tensor)
+        see_placement(v, tensor);
     sketch_content(v, body, &as, news);
     if (!v->announced && !s->sampled)
         total += s->size;
-    if (moved && body != tensor)
-        see_placement(v, tensor);
     if (moved && v->announced)
         tc_identity_rebind(tensor, v->serial);
     if (news->is_read && !(news->digest.is_known && news->digest.value.digest == v->seen.digest))

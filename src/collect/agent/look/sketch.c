@@ -131,8 +131,20 @@ static inline ALWAYS_INLINE void add_squares(double *sums, const double *x)
             sums[lane] += x[i + lane] * x[i + lane];
 }
 
-static inline ALWAYS_INLINE void add_all(const void *data, size_t n, enum tc_number kind,
-                                         struct sums *out)
+/* The signs in sum k of 64 elements, the first of which is element `first`. */
+static inline ALWAYS_INLINE uint64_t signs_from(uint64_t first, size_t k)
+{
+    const uint64_t block = first / BLOCK, shift = first % BLOCK;
+    const uint64_t word = tc_lanes_mix((block * TC_N_SKETCHED + k + 1) * TC_LANES_GOLDEN);
+
+    if (!shift)
+        return word;
+    return word >> shift | tc_lanes_mix(((block + 1) * TC_N_SKETCHED + k + 1) * TC_LANES_GOLDEN)
+                               << (BLOCK - shift);
+}
+
+static inline ALWAYS_INLINE void add_all(const void *data, size_t n, uint64_t begin,
+                                         enum tc_number kind, struct sums *out)
 {
     const size_t size = kind == TC_NUMBER_F64 ? 8 : kind == TC_NUMBER_F32 ? 4 : 2;
     const unsigned char *at = data;
@@ -148,27 +160,26 @@ static inline ALWAYS_INLINE void add_all(const void *data, size_t n, enum tc_num
         }
         add_squares(out->squares, x);
         for (size_t k = 0; k < TC_N_SKETCHED; k++)
-            add_signed(out->of[k], x,
-                       tc_lanes_mix((block * TC_N_SKETCHED + k + 1) * TC_LANES_GOLDEN));
+            add_signed(out->of[k], x, signs_from(begin + block * BLOCK, k));
     }
 }
 
 /* For each kind a loop of its own. */
-static inline ALWAYS_INLINE void add_kind(const void *data, size_t n, enum tc_number kind,
-                                          struct sums *out)
+static inline ALWAYS_INLINE void add_kind(const void *data, size_t n, uint64_t begin,
+                                          enum tc_number kind, struct sums *out)
 {
     switch (kind) {
     case TC_NUMBER_F16:
-        add_all(data, n, TC_NUMBER_F16, out);
+        add_all(data, n, begin, TC_NUMBER_F16, out);
         break;
     case TC_NUMBER_BF16:
-        add_all(data, n, TC_NUMBER_BF16, out);
+        add_all(data, n, begin, TC_NUMBER_BF16, out);
         break;
     case TC_NUMBER_F32:
-        add_all(data, n, TC_NUMBER_F32, out);
+        add_all(data, n, begin, TC_NUMBER_F32, out);
         break;
     case TC_NUMBER_F64:
-        add_all(data, n, TC_NUMBER_F64, out);
+        add_all(data, n, begin, TC_NUMBER_F64, out);
         break;
     case TC_NUMBER_OTHER:
         break;
@@ -176,16 +187,17 @@ static inline ALWAYS_INLINE void add_kind(const void *data, size_t n, enum tc_nu
 }
 
 #if TC_WIDE
-__attribute__((target("avx2"))) static void add_wide(const void *data, size_t n,
+__attribute__((target("avx2"))) static void add_wide(const void *data, size_t n, uint64_t begin,
                                                      enum tc_number kind, struct sums *out)
 {
-    add_kind(data, n, kind, out);
+    add_kind(data, n, begin, kind, out);
 }
 #endif
 
-static void add_narrow(const void *data, size_t n, enum tc_number kind, struct sums *out)
+static void add_narrow(const void *data, size_t n, uint64_t begin, enum tc_number kind,
+                       struct sums *out)
 {
-    add_kind(data, n, kind, out);
+    add_kind(data, n, begin, kind, out);
 }
 
 static double sum_of(const double *lanes)
@@ -193,17 +205,18 @@ static double sum_of(const double *lanes)
     return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
 }
 
-bool tc_sketch_take(const void *data, size_t n, enum tc_number kind, struct tc_sketch *out)
+bool tc_sketch_take(const void *data, size_t n, uint64_t begin, enum tc_number kind,
+                    struct tc_sketch *out)
 {
     struct sums sums = {0};
     bool is_finite = kind != TC_NUMBER_OTHER;
 
 #if TC_WIDE
     if (tc_has_wide_registers())
-        add_wide(data, n, kind, &sums);
+        add_wide(data, n, begin, kind, &sums);
     else
 #endif
-        add_narrow(data, n, kind, &sums);
+        add_narrow(data, n, begin, kind, &sums);
     out->norm = sqrt(sum_of(sums.squares));
     for (size_t k = 0; k < TC_N_SKETCHED; k++) {
         out->sums[k] = sum_of(sums.of[k]);

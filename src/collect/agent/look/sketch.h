@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/strbuf.h"
 #include "collect/agent/torch/kinds.h"
@@ -24,9 +25,11 @@ struct tc_sketch {
     double sums[TC_N_SKETCHED];
 };
 
-/* Of n > 0 numbers. False where there is none: an element is not finite, or a sum is too large; or
- * the kind is TC_NUMBER_OTHER. Needs no lock. */
-bool tc_sketch_take(const void *data, size_t n, enum tc_number kind, struct tc_sketch *out);
+/* Of n > 0 numbers, the first of which is element `begin` of the whole: sums of parts add up. False
+ * where there is none: an element is not finite, or a sum is too large; or the kind is
+ * TC_NUMBER_OTHER. Needs no lock. */
+bool tc_sketch_take(const void *data, size_t n, uint64_t begin, enum tc_number kind,
+                    struct tc_sketch *out);
 
 /* Append ,"sketch":[norm,...], each number with nine digits. */
 void tc_sketch_add(struct tc_strbuf *out, const struct tc_sketch *sketch);

@@ -38,6 +38,7 @@ struct tc_tracked {
     bool renamed;
     bool has_magnitude; /* that of its content has been asked since it was written */
     char *placement;    /* of a distributed tensor, as JSON members */
+    long long begin;    /* of the part that is here, in elements of the whole; 0 if not known */
     struct tc_seen seen;
     struct tc_told *told; /* owned; stays where it is */
 };

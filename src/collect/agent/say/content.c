@@ -112,7 +112,7 @@ static void add_sketch(struct tc_strbuf *out, const struct source *from, const s
 {
     struct tc_sketch sketch;
 
-    if (from->whole && tc_sketch_take(from->whole, as->n, as->dtype->number, &sketch))
+    if (from->whole && tc_sketch_take(from->whole, as->n, 0, as->dtype->number, &sketch))
         tc_sketch_add(out, &sketch);
 }
 

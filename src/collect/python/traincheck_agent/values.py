@@ -53,15 +53,28 @@ def _part(tensor):
     return [at for at, placement in zip(place, tensor.placements) if not placement.is_replicate()]
 
 
+def _begin(tensor):
+    """Where the part that this process holds begins in the whole, in elements; None unless it is one piece of rows of it, as
+    Shard(0) of torch.chunk() gives it."""
+    splits = [(at, n, p) for at, n, p in zip(tensor.device_mesh.get_coordinate() or (), tensor.device_mesh.shape, tensor.placements)
+              if not p.is_replicate()]
+    if len(splits) != 1 or type(splits[0][2]).__name__ != "Shard" or splits[0][2].dim != 0:
+        return None
+    at, n, _ = splits[0]
+    rows, row = tensor.shape[0], tensor.shape[1:].numel()
+    return min(rows, at * -(-rows // n)) * row
+
+
 def placement_json(tensor):
-    """Members of attrs that say what of a distributed tensor this process holds."""
+    """Members of attrs that say what of a distributed tensor this process holds, and where its part begins, 0 if that is not known."""
     placements = ",".join(json_text(str(p)) for p in tensor.placements)
     mesh = ",".join(str(n) for n in tensor.device_mesh.shape)
     members = f'"placements":[{placements}],"mesh":[{mesh}]'
     if all(p.is_replicate() for p in tensor.placements):
-        return members
-    part = _part(tensor)
-    return '"sharded":true,' + ("" if part is None else f'"part":{json_text(part)},') + members
+        return members, 0
+    part, begin = _part(tensor), _begin(tensor)
+    said = ("" if part is None else f'"part":{json_text(part)},') + ("" if begin is None else f'"begin":{begin},')
+    return '"sharded":true,' + said + members, begin or 0
 
 
 def scaler_settings(scaler):
