@@ -143,15 +143,23 @@ static void add_python(const char *json, struct tc_strbuf *out)
     tc_strbuf_adds(out, json);
 }
 
-/* "float32" without its quotes. */
+/* "float32" without its quotes; a class of the script without its module. */
 static void add_name(const char *json, struct tc_strbuf *out)
 {
-    const size_t size = strlen(json);
+    static const char own[] = "__main__.";
+    size_t size = strlen(json);
 
-    if (size > 2 && json[0] == '"' && json[size - 1] == '"')
-        tc_strbuf_add(out, json + 1, size - 2);
-    else
+    if (size < 3 || json[0] != '"' || json[size - 1] != '"') {
         tc_strbuf_adds(out, json);
+        return;
+    }
+    json++;
+    size -= 2;
+    if (size > sizeof(own) - 1 && !memcmp(json, own, sizeof(own) - 1)) {
+        json += sizeof(own) - 1;
+        size -= sizeof(own) - 1;
+    }
+    tc_strbuf_add(out, json, size);
 }
 
 /* What members of tensors and modules say, in the words of PyTorch: of a value before and after, or
