@@ -196,7 +196,7 @@ static void add_silent(void *making, const struct tc_script_edit *edit,
         tc_vec_push(&departure->differences, departure->edit);
 }
 
-/* As it was seen. */
+/* As it was seen; in a step what data may have decided comes last. */
 static int by_time(const void *a_, const void *b_)
 {
     const struct tc_difference *a = *(const struct tc_difference *const *)a_;
@@ -204,6 +204,8 @@ static int by_time(const void *a_, const void *b_)
 
     if (a->step != b->step)
         return a->step < b->step ? -1 : 1;
+    if ((a->aside != TC_ASIDE_NO) != (b->aside != TC_ASIDE_NO))
+        return a->aside != TC_ASIDE_NO ? 1 : -1;
     if (a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
     return a->order < b->order ? -1 : a->order > b->order;
