@@ -541,16 +541,16 @@ static void move_remarks(struct tc_findings *findings)
 {
     const size_t n = findings->n - findings->n_settings;
     struct tc_finding *remarks = tc_calloc(n + 1, sizeof(*remarks));
-    size_t n_others = 0;
+    size_t n_others = 0, n_remarks = 0;
 
     for (size_t i = 0; i < n; i++)
         findings->items[i].is_remark = is_remark(findings, &findings->items[i]);
     for (size_t i = 0; i < n; i++)
         if (findings->items[i].is_remark)
-            remarks[findings->n_remarks++] = findings->items[i];
+            remarks[n_remarks++] = findings->items[i];
         else
             findings->items[n_others++] = findings->items[i];
-    for (size_t i = 0; i < findings->n_remarks; i++)
+    for (size_t i = 0; i < n_remarks; i++)
         findings->items[n_others + i] = remarks[i];
     tc_free(remarks);
 }

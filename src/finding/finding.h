@@ -30,7 +30,7 @@ struct tc_findings {
     const struct tc_violation **all; /* finding by finding */
     size_t n_all;
     struct tc_finding *items; /* remarks come late, those of changed settings alone are last */
-    size_t n, n_remarks, n_settings;
+    size_t n, n_settings;
 };
 
 /*
