@@ -102,12 +102,22 @@ static const struct tc_leaf *ahead(const struct tc_leaves *leaves, size_t from, 
     return NULL;
 }
 
-/* What a call writes into may hold anything: memory that torch.empty() gave has no content yet. */
-static bool is_unfilled(const struct tc_pair_state *s, const struct tc_leaf *leaf)
+static const struct tc_call_site *site_of(const struct tc_pair_state *s, uint32_t site)
 {
+    return &s->comparison->sites.items.items[site];
+}
+
+/* What a call writes into may hold anything: memory that torch.empty() gave has no content yet. A
+ * collective writes into operands. */
+static bool is_unfilled(const struct tc_pair_state *s, const struct place *place,
+                        const struct tc_leaf *leaf)
+{
+    const bool is_written =
+        leaf->is_receiver ||
+        (place->name == TC_SYM_EMPTY && site_of(s, place->site_b)->role == TC_ROLE_COLLECTIVE);
     uint64_t one;
 
-    return leaf->is_receiver && tc_map_get(&s->unfilled, (uint64_t)leaf->tensor, &one);
+    return is_written && tc_map_get(&s->unfilled, (uint64_t)leaf->tensor, &one);
 }
 
 /* What a function of the script is given and gives besides values, how many there are and of what
@@ -166,7 +176,7 @@ static void compare_leaf(struct tc_pair_state *s, const struct place *place, lea
     /* What is told of content depends on what was recorded, and of a variable only what changed. */
     if ((kind == TC_LEAF_CONTENT || place->name != TC_SYM_EMPTY) && (!a || !b))
         return;
-    if (kind == TC_LEAF_CONTENT && is_unfilled(s, b))
+    if (kind == TC_LEAF_CONTENT && is_unfilled(s, place, b))
         return;
     if (is_interface(s, place, a, b) || is_own_class(a, b))
         return;
@@ -208,11 +218,6 @@ static struct found compare_leaves(struct tc_pair_state *s, const struct place *
 }
 
 /* ---- calls --------------------------------------------------------------------------------- */
-
-static const struct tc_call_site *site_of(const struct tc_pair_state *s, uint32_t site)
-{
-    return &s->comparison->sites.items.items[site];
-}
 
 /* Of the leaves of the run's result: which tensors came without content. */
 static void note_results(struct tc_pair_state *s)
