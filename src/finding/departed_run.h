@@ -3,7 +3,7 @@
  * departed_run.h - where the runs of a check depart from the healthy ones
  *
  * A departure is what differs at one edited place of the script: differences of one hunk of its
- * sources, or of hunks whose edits have a word in common, are one. An edit of which nothing that is
+ * sources, or of hunks that changed the same word, are one. An edit of which nothing that is
  * recorded tells, as of numbers of Python, is a departure, too, with one difference that says so.
  * What differs where nothing was edited belongs to the first departure that was; where no such
  * difference is, it is one departure, from the first on.
@@ -24,7 +24,7 @@ struct tc_departure {
     enum tc_departure_kind kind;
     TC_VEC(const struct tc_difference *) differences; /* in order; the first leads */
     const struct tc_difference *edit; /* says that lines were edited, no more; NULL: none was */
-    struct tc_map words;              /* that its edits added or took away */
+    struct tc_map words;              /* of its edits (tc_words_of_edit()) */
 };
 
 /* One run beside the healthy ones. */
