@@ -65,7 +65,8 @@ static void collect(struct tc_compared_calls *out, const struct tc_outline *run,
     for (size_t i = 0; i < window->calls.n; i++) {
         const struct tc_call_site *site =
             &run->context.sites->items.items[window->calls.items[i].site];
-        if (site->is_own && !tc_outline_calls(other, site->token))
+        if ((site->is_own && !tc_outline_calls(other, site->token)) ||
+            tc_course_window_is_of_loader(window, run->context.sites, (uint32_t)i))
             continue;
         out->calls[out->n] = (uint32_t)i;
         out->tokens[out->n++] = site->token;
@@ -118,7 +119,8 @@ static void mark_functions(struct tc_compared_calls *calls, const struct tc_call
     uint32_t *n_inner = tc_calloc(2 * (n + 1), sizeof(*n_inner)), *n_alone = n_inner + n + 1;
 
     for (size_t i = 0; i < n; i++) {
-        if (sites->items.items[window->calls.items[i].site].is_own)
+        if (sites->items.items[window->calls.items[i].site].is_own ||
+            tc_course_window_is_of_loader(window, sites, (uint32_t)i))
             continue;
         for (uint32_t f = window->calls.items[i].own; f != TC_NO_CALL;
              f = window->calls.items[f].own) {

@@ -107,17 +107,34 @@ static const struct tc_call_site *site_of(const struct tc_pair_state *s, uint32_
     return &s->comparison->sites.items.items[site];
 }
 
-/* What a call writes into may hold anything: memory that torch.empty() gave has no content yet. A
- * collective writes into operands. */
+/* Is it an operand that a collective writes into, and does not read, by the names that
+ * torch.distributed gives them? Of a collective that torch makes for another one it may be padding:
+ * gather_object() sends pickles of one size. */
+static bool is_gathered_into(const struct tc_pair_state *s, const struct place *place,
+                             const struct tc_leaf *leaf)
+{
+    static const char *const outputs[] = {"args.tensor_list", "args.gather_list", "args.output"};
+    const char *path = tc_strtab_text(s->comparison->symbols, leaf->path);
+
+    if (!place->is_given || place->name != TC_SYM_EMPTY ||
+        site_of(s, place->site_b)->role != TC_ROLE_COLLECTIVE)
+        return false;
+    if (!site_of(s, place->site_b)->is_user)
+        return true;
+    for (size_t i = 0; i < sizeof(outputs) / sizeof(*outputs); i++)
+        if (!strncmp(path, outputs[i], strlen(outputs[i])))
+            return true;
+    return false;
+}
+
+/* What a call writes into may hold anything: memory that torch.empty() gave has no content yet. */
 static bool is_unfilled(const struct tc_pair_state *s, const struct place *place,
                         const struct tc_leaf *leaf)
 {
-    const bool is_written =
-        leaf->is_receiver ||
-        (place->name == TC_SYM_EMPTY && site_of(s, place->site_b)->role == TC_ROLE_COLLECTIVE);
     uint64_t one;
 
-    return is_written && tc_map_get(&s->unfilled, (uint64_t)leaf->tensor, &one);
+    return is_gathered_into(s, place, leaf) ||
+           (leaf->is_receiver && tc_map_get(&s->unfilled, (uint64_t)leaf->tensor, &one));
 }
 
 /* What a function of the script is given and gives besides values, how many there are and of what

@@ -37,7 +37,7 @@ static uint64_t shape_of(const struct tc_call_sites *sites, const struct tc_cour
 
     for (size_t i = 0; i < window->calls.n; i++) {
         const struct tc_call_site *site = &sites->items.items[window->calls.items[i].site];
-        if (!site->is_own)
+        if (!site->is_own && !tc_course_window_is_of_loader(window, sites, (uint32_t)i))
             shape = tc_hash_mix(shape, site->token, 1);
     }
     return shape;

@@ -34,3 +34,16 @@ void tc_course_window_free(struct tc_course_window *window)
     tc_vec_release(&window->variables);
     tc_free(window);
 }
+
+bool tc_course_window_is_of_loader(const struct tc_course_window *window,
+                                   const struct tc_call_sites *sites, uint32_t i)
+{
+    const struct tc_course_call *call = &window->calls.items[i];
+
+    if (sites->items.items[call->site].is_user || sites->items.items[call->site].is_own)
+        return false;
+    for (uint32_t p = call->parent; p != TC_NO_CALL; p = window->calls.items[p].parent)
+        if (sites->items.items[window->calls.items[p].site].role == TC_ROLE_DATA)
+            return true;
+    return false;
+}

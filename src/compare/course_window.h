@@ -69,6 +69,11 @@ struct tc_course_context {
     const struct tc_recorded *recorded; /* of an excerpt no more is read; NULL: all of it */
 };
 
+/* Is call i one that torch makes while it hands out a batch? With workers it depends on which batch
+ * arrives when. What the script's own lines call there is told. */
+bool tc_course_window_is_of_loader(const struct tc_course_window *window,
+                                   const struct tc_call_sites *sites, uint32_t i);
+
 /* A window in memory, or in memory of its own where that is NULL. */
 struct tc_course_window *tc_course_window_new(struct tc_window_memory *memory);
 void tc_course_window_free(struct tc_course_window *window);
