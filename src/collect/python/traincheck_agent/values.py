@@ -72,7 +72,8 @@ def placement_json(tensor):
     members = f'"placements":[{placements}],"mesh":[{mesh}]'
     if all(p.is_replicate() for p in tensor.placements):
         return members, 0
-    part, begin = _part(tensor), _begin(tensor)
+    part = _part(tensor)
+    begin = None if part is None else _begin(tensor)
     said = ("" if part is None else f'"part":{json_text(part)},') + ("" if begin is None else f'"begin":{begin},')
     return '"sharded":true,' + said + members, begin or 0
 
