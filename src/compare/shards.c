@@ -89,35 +89,35 @@ static const struct shard *shard_of(const struct tc_shards *shards, size_t rank,
                                                           : NULL;
 }
 
-/* Does an earlier rank hold the same part? */
-static bool is_replica(const struct tc_shards *shards, size_t rank, tc_sym name)
+static void add_part(double *sketch, const struct shard *shard)
 {
-    const struct shard *own = shard_of(shards, rank, name);
-
-    for (size_t i = 0; i < rank; i++)
-        if (shard_of(shards, i, name)->begin == own->begin)
-            return true;
-    return false;
+    sketch[0] = hypot(sketch[0], shard->sketch[0]);
+    for (size_t k = 1; k < TC_N_SKETCH; k++)
+        sketch[k] += shard->sketch[k];
 }
 
 enum tc_total tc_shards_total(const struct tc_shards *shards, tc_sym name, double *sketch)
 {
+    struct tc_map begins = TC_MAP_INIT; /* of the parts that are added */
+    enum tc_total total = shards->n ? TC_TOTAL_KNOWN : TC_TOTAL_NONE;
+    bool is_whole = false, is_new;
+
     memset(sketch, 0, TC_N_SKETCH * sizeof(*sketch));
-    for (size_t i = 0; i < shards->n; i++) {
+    for (size_t i = 0; i < shards->n && total == TC_TOTAL_KNOWN && !is_whole; i++) {
         const struct shard *shard = shard_of(shards, i, name);
-        if (!shard || !shard->has_sketch)
-            return TC_TOTAL_NONE;
-        if (shard->is_sharded && !shard->has_begin)
-            return TC_TOTAL_PARTS;
-        if (!shard->is_sharded) {
+        if (!shard || !shard->has_sketch) {
+            total = TC_TOTAL_NONE;
+        } else if (!shard->is_sharded) {
             memcpy(sketch, shard->sketch, TC_N_SKETCH * sizeof(*sketch));
-            return TC_TOTAL_KNOWN;
+            is_whole = true;
+        } else if (!shard->has_begin) {
+            total = TC_TOTAL_PARTS;
+        } else {
+            tc_map_at(&begins, (uint64_t)shard->begin, &is_new);
+            if (is_new)
+                add_part(sketch, shard);
         }
-        if (is_replica(shards, i, name))
-            continue;
-        sketch[0] = hypot(sketch[0], shard->sketch[0]);
-        for (size_t k = 1; k < TC_N_SKETCH; k++)
-            sketch[k] += shard->sketch[k];
     }
-    return shards->n ? TC_TOTAL_KNOWN : TC_TOTAL_NONE;
+    tc_map_release(&begins);
+    return total;
 }

@@ -13,9 +13,9 @@
 #include "compare/closeness.h"
 #include "compare/course_window.h"
 
-/* All zero but for n; release it. */
+/* What is known of a run; release it. */
 struct tc_shards {
-    struct tc_map *ranks; /* of each rank: name -> struct tc_shard */
+    struct tc_map *ranks; /* of each rank: name -> its last sketch, and which part that is of */
     size_t n;
 };
 
