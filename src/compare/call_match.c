@@ -66,7 +66,7 @@ static void collect(struct tc_compared_calls *out, const struct tc_outline *run,
         const struct tc_call_site *site =
             &run->context.sites->items.items[window->calls.items[i].site];
         if ((site->is_own && !tc_outline_calls(other, site->token)) ||
-            tc_course_window_is_of_loader(window, run->context.sites, (uint32_t)i))
+            tc_course_call_is_of_loader(&window->calls.items[i], run->context.sites))
             continue;
         out->calls[out->n] = (uint32_t)i;
         out->tokens[out->n++] = site->token;
@@ -120,7 +120,7 @@ static void mark_functions(struct tc_compared_calls *calls, const struct tc_call
 
     for (size_t i = 0; i < n; i++) {
         if (sites->items.items[window->calls.items[i].site].is_own ||
-            tc_course_window_is_of_loader(window, sites, (uint32_t)i))
+            tc_course_call_is_of_loader(&window->calls.items[i], sites))
             continue;
         for (uint32_t f = window->calls.items[i].own; f != TC_NO_CALL;
              f = window->calls.items[f].own) {

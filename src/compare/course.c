@@ -37,7 +37,7 @@ static uint64_t shape_of(const struct tc_call_sites *sites, const struct tc_cour
 
     for (size_t i = 0; i < window->calls.n; i++) {
         const struct tc_call_site *site = &sites->items.items[window->calls.items[i].site];
-        if (!site->is_own && !tc_course_window_is_of_loader(window, sites, (uint32_t)i))
+        if (!site->is_own && !tc_course_call_is_of_loader(&window->calls.items[i], sites))
             shape = tc_hash_mix(shape, site->token, 1);
     }
     return shape;
@@ -65,7 +65,7 @@ static void close_first_step(struct tc_course *course)
         struct tc_course_call call = before->calls.items[i];
         call.parent = behind(call.parent, course->n_calls_cut);
         call.own = behind(call.own, course->n_calls_cut);
-        tc_vec_push(&step->calls, call);
+        tc_course_window_add(step, course->context.sites, &call);
     }
     for (size_t i = course->n_variables_cut; i < before->variables.n; i++) {
         struct tc_course_variable variable = before->variables.items[i];
@@ -102,7 +102,7 @@ static void on_begin(struct tc_course *course, const struct tc_call *call)
     if (is_own && !call->th)
         tc_vec_push(&course->own, (uint32_t)window->calls.n);
     tc_map_put(&course->by_id, (uint64_t)call->id, window->calls.n);
-    tc_vec_push(&window->calls, seen);
+    tc_course_window_add(window, course->context.sites, &seen);
     if (call->step != TC_NONE)
         window->step = call->step;
     if (window->stage == TC_SYM_EMPTY)

@@ -35,15 +35,22 @@ void tc_course_window_free(struct tc_course_window *window)
     tc_free(window);
 }
 
-bool tc_course_window_is_of_loader(const struct tc_course_window *window,
-                                   const struct tc_call_sites *sites, uint32_t i)
+void tc_course_window_add(struct tc_course_window *window, const struct tc_call_sites *sites,
+                          const struct tc_course_call *seen)
 {
-    const struct tc_course_call *call = &window->calls.items[i];
+    struct tc_course_call call = *seen;
+    const struct tc_course_call *parent =
+        call.parent == TC_NO_CALL ? NULL : &window->calls.items[call.parent];
 
-    if (sites->items.items[call->site].is_user || sites->items.items[call->site].is_own)
-        return false;
-    for (uint32_t p = call->parent; p != TC_NO_CALL; p = window->calls.items[p].parent)
-        if (sites->items.items[window->calls.items[p].site].role == TC_ROLE_DATA)
-            return true;
-    return false;
+    call.is_in_loader =
+        parent && (parent->is_in_loader || sites->items.items[parent->site].role == TC_ROLE_DATA);
+    tc_vec_push(&window->calls, call);
+}
+
+bool tc_course_call_is_of_loader(const struct tc_course_call *call,
+                                 const struct tc_call_sites *sites)
+{
+    const struct tc_call_site *site = &sites->items.items[call->site];
+
+    return call->is_in_loader && !site->is_user && !site->is_own;
 }

@@ -22,8 +22,9 @@
 
 struct tc_course_call {
     uint32_t site;
-    uint32_t parent; /* index in the window of the call that it is made in, or TC_NO_CALL */
-    uint32_t own;    /* of the function of the script that it is made in, or TC_NO_CALL */
+    uint32_t parent;   /* index in the window of the call that it is made in, or TC_NO_CALL */
+    uint32_t own;      /* of the function of the script that it is made in, or TC_NO_CALL */
+    bool is_in_loader; /* made while a batch is handed out */
     const struct tc_record *begin;
     const struct tc_record *end; /* NULL: it returns in a later window, or never */
 };
@@ -69,10 +70,13 @@ struct tc_course_context {
     const struct tc_recorded *recorded; /* of an excerpt no more is read; NULL: all of it */
 };
 
-/* Is call i one that torch makes while it hands out a batch? With workers it depends on which batch
+/* Add a call, behind its parent; is_in_loader is filled in. */
+void tc_course_window_add(struct tc_course_window *window, const struct tc_call_sites *sites,
+                          const struct tc_course_call *seen);
+/* Is it one that torch makes while it hands out a batch? With workers it depends on which batch
  * arrives when. What the script's own lines call there is told. */
-bool tc_course_window_is_of_loader(const struct tc_course_window *window,
-                                   const struct tc_call_sites *sites, uint32_t i);
+bool tc_course_call_is_of_loader(const struct tc_course_call *call,
+                                 const struct tc_call_sites *sites);
 
 /* A window in memory, or in memory of its own where that is NULL. */
 struct tc_course_window *tc_course_window_new(struct tc_window_memory *memory);

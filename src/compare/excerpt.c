@@ -144,7 +144,7 @@ static bool read_call(struct tc_excerpt_reader *reader, struct tc_course_window 
         record->value = tc_value_get(values, "value");
         call.end = record;
     }
-    tc_vec_push(&window->calls, call);
+    tc_course_window_add(window, reader->context.sites, &call);
     return true;
 }
 

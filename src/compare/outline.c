@@ -66,7 +66,8 @@ static void note_transitions(struct tc_outline *run, const struct tc_course_wind
             &run->context.sites->items.items[window->calls.items[i].site];
         tc_map_put(&run->tokens, site->token, 1);
         tc_map_put(&run->recorded.apis, site->fn, 1);
-        if (site->is_own || tc_course_window_is_of_loader(window, run->context.sites, (uint32_t)i))
+        if (site->is_own ||
+            tc_course_call_is_of_loader(&window->calls.items[i], run->context.sites))
             continue;
         tc_map_put(&run->transitions, tc_transition(window->stage, before, last, site->token), 1);
         before = last;
