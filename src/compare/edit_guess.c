@@ -4,6 +4,7 @@
  */
 #include "compare/edit_guess.h"
 
+#include "compare/edited_line.h"
 #include "compare/script_edit.h"
 #include "compare/two_runs.h"
 
@@ -54,16 +55,14 @@ static const struct edit *likeliest(const struct tc_comparison *c, const struct 
 
     if (edits->items.n == 1)
         return &edits->items.items[0];
-    struct tc_map words = words_of_difference(c, d), counts = TC_MAP_INIT;
-    tc_words_count(&counts, &words);
+    struct tc_map words = words_of_difference(c, d);
     for (size_t i = 0; i < edits->items.n; i++) {
-        const double share = tc_words_share(&edits->items.items[i].words, &counts, n_lines);
+        const double share = tc_words_share(&edits->items.items[i].words, &words, n_lines);
         if (share > most) {
             most = share;
             best = &edits->items.items[i];
         }
     }
-    tc_map_release(&counts);
     tc_map_release(&words);
     return best;
 }
@@ -79,11 +78,6 @@ static bool has_other_reason(const struct tc_comparison *c)
             return true;
     }
     return false;
-}
-
-static bool is_placed(const struct tc_difference *d)
-{
-    return d->edited.is_place || d->edited.script_a || d->edited.script_b;
 }
 
 static void guess(const struct tc_comparison *c, struct tc_difference *d)
@@ -103,12 +97,9 @@ static void guess(const struct tc_comparison *c, struct tc_difference *d)
 
 void tc_edit_guess(struct tc_comparison *c)
 {
-    const struct tc_difference **order = tc_comparison_order(c), *first = order[0];
+    struct tc_difference *first = tc_comparison_first(c);
 
-    tc_free(order);
-    if (!first || first->aside != TC_ASIDE_NO || is_placed(first) || has_other_reason(c))
-        return;
-    for (size_t i = 0; i < c->differences.items.n; i++)
-        if (c->differences.items.items[i] == first)
-            guess(c, c->differences.items.items[i]);
+    if (first && first->aside == TC_ASIDE_NO && !tc_is_edited(&first->edited) &&
+        !has_other_reason(c))
+        guess(c, first);
 }

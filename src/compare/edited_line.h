@@ -12,6 +12,20 @@
 
 #include "compare/comparison.h"
 
+/* Was its place edited, or is an edited line known that it comes from? */
+static inline bool tc_is_edited(const struct tc_edited_lines *edited)
+{
+    return edited->is_place || edited->script_a || edited->script_b;
+}
+
+/* The edited line to show, from 0: of the run, else of the reference. NULL: none is known. */
+static inline const struct tc_script *tc_edited_line(const struct tc_edited_lines *edited,
+                                                     size_t *line)
+{
+    *line = edited->script_b ? edited->line_b : edited->line_a;
+    return edited->script_b ? edited->script_b : edited->script_a;
+}
+
 /* Fill difference->edited. */
 void tc_edited_lines_find(const struct tc_comparison *comparison, struct tc_difference *difference);
 

@@ -31,6 +31,7 @@ void tc_script_edits_each(const struct tc_scripts *run, tc_script_edit_fn *fn, v
 /* Add the words of a text; those of the line of a place, "train.py:16". */
 void tc_words_of_text(struct tc_map *words, const char *text);
 void tc_words_of_place(struct tc_map *words, const struct tc_scripts *scripts, const char *at);
+
 enum {
     TC_WORD_KEPT = 1,    /* both versions of the edited lines have it */
     TC_WORD_CHANGED = 2, /* one of them has */

@@ -27,16 +27,10 @@ static uint64_t n_matched(const struct tc_comparison *c, uint32_t site)
     return site < c->matched.n ? c->matched.items[site] : 0;
 }
 
-/* Was its place edited, or is there an edited line that has its values? */
-static bool is_edited(const struct tc_difference *d)
-{
-    return d->edited.is_place || d->edited.script_a || d->edited.script_b;
-}
-
 /* After values have parted data may decide an argument; not if it differs each time alike. */
 static bool may_follow_from_values(const struct tc_comparison *c, const struct tc_difference *d)
 {
-    if (!d->is_after || d->kind != TC_DIFFERENCE_ARGUMENTS || is_edited(d))
+    if (!d->is_after || d->kind != TC_DIFFERENCE_ARGUMENTS || tc_is_edited(&d->edited))
         return false;
     return !d->is_constant || d->n < 3 ||
            (d->site_a != TC_NO_SITE && d->n < n_matched(c, d->site_a));
@@ -58,7 +52,7 @@ static bool may_follow_from_data(const struct tc_comparison *c, const struct tc_
 
     if (d->what == TC_IS_KEPT && d->is_after)
         return pair && 2 * d->n_windows < pair->n_step_windows;
-    return c->has_other_seed && d->is_number && !is_edited(d);
+    return c->has_other_seed && d->is_number && !tc_is_edited(&d->edited);
 }
 
 /* The same scripts, started in the same way in the same environment? */

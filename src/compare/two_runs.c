@@ -404,6 +404,16 @@ static int by_rank(const void *a_, const void *b_)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
+struct tc_difference *tc_comparison_first(const struct tc_comparison *c)
+{
+    struct tc_difference *const *items = c->differences.items.items, *const *first = items;
+
+    for (size_t i = 1; i < c->differences.items.n; i++)
+        if (by_rank(&items[i], first) < 0)
+            first = &items[i];
+    return c->differences.items.n ? *first : NULL;
+}
+
 const struct tc_difference **tc_comparison_order(const struct tc_comparison *c)
 {
     const struct tc_difference **order = tc_calloc(c->differences.items.n + 1, sizeof(*order));

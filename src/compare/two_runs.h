@@ -24,5 +24,7 @@ void tc_comparison_release(struct tc_comparison *comparison);
 /* The differences in the order in which they are told, those that are set aside last; the caller
  * frees the array. */
 const struct tc_difference **tc_comparison_order(const struct tc_comparison *comparison);
+/* The first of them; NULL where nothing differs. */
+struct tc_difference *tc_comparison_first(const struct tc_comparison *comparison);
 
 #endif /* TC_COMPARE_TWO_RUNS_H */

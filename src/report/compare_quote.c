@@ -5,6 +5,7 @@
 #include "report/compare_report.h"
 
 #include "compare/diff.h"
+#include "compare/edited_line.h"
 #include "report/fold.h"
 
 struct quote {
@@ -62,12 +63,11 @@ static const struct tc_script *quoted_script(const struct tc_comparison *c,
                                              const struct tc_difference *d, size_t *line,
                                              bool *is_of_run)
 {
-    const struct tc_edited_lines *e = &d->edited;
+    const struct tc_script *edited = tc_edited_line(&d->edited, line);
 
-    if (e->script_a || e->script_b) {
-        *is_of_run = e->script_b != NULL;
-        *line = *is_of_run ? e->line_b : e->line_a;
-        return *is_of_run ? e->script_b : e->script_a;
+    if (edited) {
+        *is_of_run = edited == d->edited.script_b;
+        return edited;
     }
     *is_of_run = *tc_compare_at_run(c, d) != '\0';
     return tc_scripts_at(*is_of_run ? &c->run.scripts : &c->reference.scripts, tc_compare_at(c, d),

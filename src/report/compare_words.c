@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "compare/edited_line.h"
 #include "replay/symbols.h"
 
 /* ---- which are shown ----------------------------------------------------------------------- */
@@ -419,12 +420,12 @@ const char *tc_compare_at(const struct tc_comparison *c, const struct tc_differe
 
 void tc_compare_origin(const struct tc_difference *d, struct tc_strbuf *out)
 {
-    const struct tc_edited_lines *e = &d->edited;
-    const struct tc_script *script = e->script_b ? e->script_b : e->script_a;
+    size_t line;
+    const struct tc_script *script = tc_edited_line(&d->edited, &line);
 
     if (script)
-        tc_strbuf_addf(out, ", %s at %s:%zu", e->is_guess ? "perhaps by the edit" : "made",
-                       tc_fs_base(script->at), (e->script_b ? e->line_b : e->line_a) + 1);
+        tc_strbuf_addf(out, ", %s at %s:%zu", d->edited.is_guess ? "perhaps by the edit" : "made",
+                       tc_fs_base(script->at), line + 1);
 }
 
 void tc_compare_when(const struct tc_comparison *c, const struct tc_difference *d,
