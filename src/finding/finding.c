@@ -461,11 +461,11 @@ static void choose_told(struct tc_finding *f, const struct assigning *a)
  * another of the same step says what is wrong. */
 static void lead_by_first(struct tc_finding *f)
 {
+    const bool may_lead = plainness(f->items[0]) != 2;
     size_t best = 0;
 
-    for (size_t i = 1; plainness(f->items[0]) == 2 && i < f->n; i++)
-        if (f->items[i]->step == f->items[0]->step &&
-            plainness(f->items[i]) < plainness(f->items[best]))
+    for (size_t i = 1; !may_lead && i < f->n && f->items[i]->step == f->items[0]->step; i++)
+        if (plainness(f->items[i]) < plainness(f->items[best]))
             best = i;
     const struct tc_violation *head = f->items[best];
     memmove(f->items + 1, f->items, best * sizeof(*f->items));

@@ -10,6 +10,9 @@
 
 /* "departure", "violation", "remark" or "setting". */
 const char *tc_finding_kind(const struct tc_finding *finding);
+/* How much it matters, in the words of SARIF: "error", "warning" of a remark, "note" of a setting.
+ */
+const char *tc_finding_level(const struct tc_finding *finding);
 /* "Optimizer.zero_grad() is no longer called" */
 void tc_finding_sentence(const struct tc_finding *finding, struct tc_strbuf *out);
 

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "compare/edited_line.h"
 #include "replay/symbols.h"
 #include "report/compare_report.h"
 
@@ -29,6 +30,13 @@ const char *tc_finding_kind(const struct tc_finding *f)
     return "setting";
 }
 
+const char *tc_finding_level(const struct tc_finding *f)
+{
+    if (f->is_remark)
+        return "warning";
+    return strcmp(tc_finding_kind(f), "setting") ? "error" : "note";
+}
+
 void tc_finding_sentence(const struct tc_finding *f, struct tc_strbuf *out)
 {
     if (f->head)
@@ -40,11 +48,12 @@ void tc_finding_sentence(const struct tc_finding *f, struct tc_strbuf *out)
 /* The edited line that the value comes from, if it is another than its place. */
 static bool add_origin(const struct tc_finding *f, struct tc_strbuf *out)
 {
-    const struct tc_edited_lines *e = f->departure ? &f->departure->edited : NULL;
-    const struct tc_script *script = !e ? NULL : e->script_b ? e->script_b : e->script_a;
+    size_t line;
+    const struct tc_script *script =
+        f->departure ? tc_edited_line(&f->departure->edited, &line) : NULL;
 
     if (script)
-        tc_strbuf_addf(out, "%s:%zu", script->at, (e->script_b ? e->line_b : e->line_a) + 1);
+        tc_strbuf_addf(out, "%s:%zu", script->at, line + 1);
     return script;
 }
 

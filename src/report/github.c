@@ -47,12 +47,10 @@ static void add_message(const struct tc_finding *f, struct tc_strbuf *out)
 static void print_finding(const struct tc_finding *f, bool names_run, struct tc_strbuf *out)
 {
     struct tc_strbuf path = TC_STRBUF_INIT, at = TC_STRBUF_INIT;
+    const char *level = tc_finding_level(f);
     int64_t line;
 
-    tc_strbuf_addf(out, "::%s ",
-                   f->is_remark                                 ? "warning"
-                   : strcmp(tc_finding_kind(f), "setting") != 0 ? "error"
-                                                                : "notice");
+    tc_strbuf_addf(out, "::%s ", strcmp(level, "note") != 0 ? level : "notice");
     tc_finding_at(f, &at);
     if (tc_report_location(at.text ? at.text : "", &path, &line)) {
         tc_strbuf_adds(out, "file=");

@@ -85,10 +85,7 @@ static struct tc_json *result_of(const struct tc_report_input *input, size_t i)
 
     tc_json_set_string(result, "ruleId", v->relation->name);
     tc_json_set_number(result, "ruleIndex", (double)rule_number(v->relation));
-    tc_json_set_string(result, "level",
-                       f->is_remark                                 ? "warning"
-                       : strcmp(tc_finding_kind(f), "setting") != 0 ? "error"
-                                                                    : "note");
+    tc_json_set_string(result, "level", tc_finding_level(f));
     set_message(result, f);
     set_places(result, f);
     tc_json_set(result, "partialFingerprints", fingerprint(input, v));
