@@ -25,7 +25,7 @@ static const struct {
      "{\"attribute\":\"keys\",\"operand\":\"args\",\"is\":\"num_items_in_batch,outputs\"}",                                                                          "\"outputs\"",            "the argument num_items_in_batch is no longer passed to loss()"},
     {"{\"subject\":\"call\",\"fn\":\"nets.load\"}",
      "{\"attribute\":\"keys\",\"operand\":\"value\",\"is\":\"a,b\"}",                                                                                                "\"a,c\"",
-     "the result of load() has other entries: c is new, b is gone"                                                                                                                                                                                                  },
+     "the result of load() has other entries: c is new, b is gone"                                                                                                                                                                                            },
     {"{\"subject\":\"variable\",\"name\":\"teacher.weight\"}",
      "{\"attribute\":\"value\",\"operand\":\"training\",\"is\":false}",                                                                                              "true",
      "teacher is in training mode, was in evaluation mode"                                                                                                                                                                                                    },
@@ -50,7 +50,7 @@ static const struct {
      "other of mul() comes from untraced data, came from exp()"                                                                                                                                                                                               },
     {"{\"subject\":\"changes\",\"fn\":\"step\"}",
      "{\"attribute\":\"data\",\"is\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\"]}",                                                                                        "[]",
-     "the optimizer's step changed 0 variables, not 6: a, b, c, d and 2 more are gone"                                                                                                                                                                            },
+     "the optimizer's step changed 0 variables, not 6: a, b, c, d and 2 more are gone"                                                                                                                                                                        },
 };
 
 static void read_fact(struct tc_strtab *symbols, const char *subject, const char *claim,
