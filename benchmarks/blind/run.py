@@ -36,8 +36,9 @@ sys.path.insert(0, str(HERE.parent))
 import harness  # noqa: E402
 
 MODES = ("one", "two", "specific-one", "specific", "shipped")
-SEEDS = {"second": 11, "third": 23, "other": 37}
-RUNS = ("default", *SEEDS)
+SEEDS = {"second": 11, "third": 23, "other": 37, "4x": 41, "10x": 43}
+LONGER = {"4x": 4, "10x": 10}  # runs of benchmarks/ledger alone, with so many times the steps
+RUNS = ("default", *(run for run in SEEDS if run not in LONGER))
 LEARNED_FROM = {"shipped": 0, "one": 1, "specific-one": 1, "two": 2, "specific": 2, "specific-three": 3}  # of RUNS, the first
 RATE = re.compile(r"\b(initial_)?lr\b")
 
@@ -51,14 +52,20 @@ class Script:
         self.kind = entry.get("class", "healthy")
 
     def arguments(self, run):
-        """The options of a healthy run; the learning rate is half of the default that the script declares."""
+        """The options of a healthy run: a seed, half the learning rate, more steps than the script declares."""
         if run == "default":
             return []
         seed = ["--seed", str(SEEDS[run])]
-        if run != "other":
-            return seed
-        rate = re.search(r'"--lr", type=float, default=([\d.e-]+)', self.healthy.read_text())
-        return [*seed, "--lr", f"{float(rate[1]) / 2:g}"] if rate else seed
+        if run == "other" and (rate := self.default_of("--lr", "float")):
+            return [*seed, "--lr", f"{float(rate) / 2:g}"]
+        if run in LONGER and (steps := self.default_of("--steps", "int")):
+            return [*seed, "--steps", str(LONGER[run] * int(steps))]
+        return seed
+
+    def default_of(self, option, kind):
+        """The default of an option as the script declares it, or None."""
+        found = re.search(rf'"{option}", type={kind}, default=([\d.e-]+)', self.healthy.read_text())
+        return found and found[1]
 
     def collect(self, tools, part, healthy_runs):
         """{run: trace folder} of the healthy runs and, if there is one, of the broken one."""
