@@ -217,13 +217,15 @@ static bool begins(const char *value, const char *with)
     return !strncmp(value, with, strlen(with));
 }
 
-bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *symbols)
+double tc_fact_doubt(const struct tc_fact *fact, const struct tc_strtab *symbols)
 {
     const struct tc_attribute_row *row = &rows[fact->attribute];
+    const bool may_be_chance =
+        row->support == TC_SUPPORT_CONTENT ||
+        (row->is_of_router && fact->subject.kind == TC_SUBJECT_USE) ||
+        (row->chance && begins(tc_strtab_text(symbols, fact->value), row->chance));
 
-    return row->support == TC_SUPPORT_CONTENT ||
-           (row->is_of_router && fact->subject.kind == TC_SUBJECT_USE) ||
-           (row->chance && begins(tc_strtab_text(symbols, fact->value), row->chance));
+    return may_be_chance ? TC_FACT_DOUBT_OF_CHANCE : row->is_of_each ? TC_FACT_DOUBT_OF_EACH : 0;
 }
 
 bool tc_fact_is_claimed(uint32_t attribute, const char *value)

@@ -97,10 +97,15 @@ unsigned tc_fact_support(const struct tc_fact *fact, const struct tc_strtab *sym
 /* The form that claims the fact. */
 enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strtab *symbols);
 
-/* Do runs that are healthy break it now and then? What content shows, or an order; a step whose
- * gradients leave a variable as it was; two small tensors that happen to be equal; two reasons for
- * a call in one step; a module that a batch does not need. */
-bool tc_fact_may_be_chance(const struct tc_fact *fact, const struct tc_strtab *symbols);
+/* Five breaches of a run as long as the two that were learned from are 7.9 bits, three are 4.8. */
+#define TC_FACT_DOUBT_OF_CHANCE 7
+#define TC_FACT_DOUBT_OF_EACH   4 /* how often something is done in a step */
+
+/* Bits of surprise (surprise.h) from which on breaches of the fact are told. Healthy runs break
+ * some now and then: what content shows, or an order; a step whose gradients leave a variable as it
+ * was; two small tensors that happen to be equal; two reasons for a call in one step; a module that
+ * a batch does not need. */
+double tc_fact_doubt(const struct tc_fact *fact, const struct tc_strtab *symbols);
 
 /* Does a script that has this value throughout make a rule of it? */
 bool tc_fact_is_claimed(uint32_t attribute, const char *value);

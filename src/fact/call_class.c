@@ -69,7 +69,7 @@ tc_fact_lead tc_fact_settle_class(struct tc_facts *facts, struct tc_fact_class *
     if (known) {
         known->count++;
         for (uint32_t i = 0; !facts->table.is_judging && i < known->n; i++)
-            tc_fact_meet_start(facts, &known->entries[i], 1);
+            tc_fact_meet(facts, &known->entries[i], 1, NULL);
         return tc_fact_settle(facts, known->entries, known->n_broken, 1, cause, NULL);
     }
     lead = tc_fact_settle(facts, facts->entries.items, facts->entries.n, 1, cause, NULL);

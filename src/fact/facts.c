@@ -67,6 +67,7 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     release_shared(w);
     tc_map_release(&w->trend_places);
     tc_map_release(&w->rows);
+    tc_map_release(&w->met);
     tc_map_release(&w->read);
     tc_strtab_free(w->label_tuples);
     tc_strtab_free(w->counter_tuples);

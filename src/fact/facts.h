@@ -282,6 +282,7 @@ struct tc_fact_watch {
     TC_VEC(tc_sym) roots; /* names of models whose parameters were operands */
     struct tc_map read;   /* hashes of receivers, and of what is told of them, in this window */
     struct tc_map rows;   /* serial of what is one row of a tensor → its index, in this window */
+    struct tc_map met;    /* learning, slot → the number of the window in which it was met last */
     struct tc_fact_history history;
     struct tc_fact_insides insides;
     struct tc_map scalar_places; /* subject and path → place */

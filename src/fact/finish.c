@@ -219,10 +219,15 @@ static void count_classes(struct tc_facts *facts)
     }
 }
 
-static void tell(struct tc_facts *facts, tc_sym key, tc_sym value, uint64_t n)
+static void tell(struct tc_facts *facts, tc_sym key, tc_sym value, uint64_t n,
+                 const struct tc_fact_windows *windows)
 {
-    const struct tc_example example = {
-        .key = key, .situation = &tc_no_situation, .outcome = &value, .n_outcome = 1, .n = n};
+    const struct tc_example example = {.key = key,
+                                       .situation = &tc_no_situation,
+                                       .outcome = &value,
+                                       .n_outcome = 1,
+                                       .n = n,
+                                       .windows = *windows};
 
     facts->sink->example(facts->sink->context, facts->event, &example);
 }
@@ -238,9 +243,29 @@ static bool is_told_number(const struct tc_facts *facts, const struct tc_fact *f
            (around == TC_NO_SYM || tc_map_get(&facts->own, around, &known));
 }
 
+/* Learning, the windows in which the slot was met, of those that there were: of one process, where
+ * several do the same. */
+static struct tc_fact_windows windows_of(const struct tc_facts *facts,
+                                         const struct tc_fact_slot *slot)
+{
+    struct tc_fact_windows windows = {slot->n_windows, 0};
+    uint64_t n_processes = 0;
+
+    for (size_t i = 0; i < facts->all.n; i++) {
+        const struct tc_fact_watch *w = facts->all.items[i];
+        n_processes += w->n_windows > 0;
+        windows.of = w->last.window + 1 > windows.of ? w->last.window + 1 : windows.of;
+    }
+    if (n_processes > 1)
+        windows.met = (windows.met + n_processes - 1) / n_processes;
+    windows.met = windows.met < windows.of ? windows.met : windows.of;
+    windows.met = windows.met ? windows.met : 1;
+    return windows;
+}
+
 /* What the numbers of a slot say of a whole run: of the slot's path, by this attribute. */
 static void tell_numbers(struct tc_facts *facts, const struct tc_fact_slot *slot,
-                         enum tc_attribute attribute)
+                         enum tc_attribute attribute, const struct tc_fact_windows *windows)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     struct tc_fact fact = slot->fact;
@@ -248,7 +273,7 @@ static void tell_numbers(struct tc_facts *facts, const struct tc_fact_slot *slot
     fact.attribute = attribute;
     if (tc_attribute_row(attribute)->rule->tell(facts->table.symbols, slot, attribute, &text))
         tell(facts, tc_fact_key_symbol(&fact, facts->table.symbols),
-             tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
+             tc_strtab_intern(facts->table.symbols, text.text, text.size), 1, windows);
     tc_strbuf_release(&text);
 }
 
@@ -256,18 +281,20 @@ static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot
 {
     const tc_sym key = tc_fact_key_symbol(&slot->fact, facts->table.symbols);
     const bool has_numbers = is_whole(facts) && is_told_number(facts, &slot->fact);
+    const struct tc_fact_windows windows = windows_of(facts, slot);
 
     if (tc_fact_is_bound(slot->fact.attribute)) {
         if (is_whole(facts))
-            tell_numbers(facts, slot, (enum tc_attribute)slot->fact.attribute);
+            tell_numbers(facts, slot, (enum tc_attribute)slot->fact.attribute, &windows);
         return;
     }
     for (size_t i = 0; has_numbers && i < TC_N_OF_NUMBERS; i++)
-        tell_numbers(facts, slot, tc_attributes_of_numbers[i]);
+        tell_numbers(facts, slot, tc_attributes_of_numbers[i], &windows);
     if (tc_fact_slot_rule(slot)->is_once && slot->n_values > 1)
-        tell(facts, key, tc_strtab_intern_text(facts->table.symbols, TC_FACT_NO_TENSOR), 1);
+        tell(facts, key, tc_strtab_intern_text(facts->table.symbols, TC_FACT_NO_TENSOR), 1,
+             &windows);
     for (unsigned i = 0; i < slot->n_values; i++)
-        tell(facts, key, slot->values[i], slot->n[i]);
+        tell(facts, key, slot->values[i], slot->n[i], &windows);
 }
 
 /* Judging, once all calls are counted: the numbers that are to vary, and what is rare. */
@@ -281,8 +308,8 @@ static void judge_counted(struct tc_facts *facts)
         struct tc_place place = tc_fact_end_of(w);
         place.at = slot->at == TC_NO_SYM ? place.at : slot->at;
         place = slot->bounds.n_beyond ? slot->bounds.first : place;
-        tc_fact_tell_rare(facts, (uint32_t)i, w->last_lead);
         tc_strbuf_reset(&text);
+        tc_fact_tell_rare(facts, (uint32_t)i, w->last_lead);
         const enum tc_fact_run outcome =
             tc_fact_slot_rule(slot)->of_run
                 ? tc_fact_slot_rule(slot)->of_run(facts->table.symbols, slot, &text)
@@ -300,6 +327,8 @@ static void judge_counted(struct tc_facts *facts)
 
 void tc_fact_finish(struct tc_facts *facts)
 {
+    const struct tc_fact_windows no_windows = {0};
+
     for (size_t i = 0; i < facts->all.n; i++)
         finish_process(facts, facts->all.items[i]);
     tc_fact_compare_ranks(facts);
@@ -315,6 +344,6 @@ void tc_fact_finish(struct tc_facts *facts)
         if (!facts->table.is_judging)
             tell_learned(facts, slot);
         else if (slot->held > slot->told)
-            tell(facts, slot->key, slot->fact.value, slot->held - slot->told);
+            tell(facts, slot->key, slot->fact.value, slot->held - slot->told, &no_windows);
     }
 }

@@ -55,26 +55,29 @@ static void tell_first_held(struct tc_facts *facts, uint32_t slot, const struct 
 /* The breaches of one window are one: what a loop samples goes from call to call. */
 static struct tc_fact_kept *find_kept(const struct tc_fact_slot *slot, const struct tc_place *place)
 {
-    for (unsigned i = 0; i < slot->n_kept; i++)
-        if (slot->kept[i].place.file == place->file && slot->kept[i].place.window == place->window)
-            return &slot->kept[i];
+    for (size_t i = 0; i < slot->kept.n; i++)
+        if (slot->kept.items[i].place.file == place->file &&
+            slot->kept.items[i].place.window == place->window)
+            return &slot->kept.items[i];
     return NULL;
 }
 
-/* How often something is done in a step is told at the third breach. Fewer are told at the end, but
- * where the count held so many times as often: a script may leave out a step by its own judgement,
- * as that of a critic which is far ahead, and have left out none in the runs learned from. */
-#define MIN_COUNT_BREACHES 3
-#define HELD_FOR_EACH      50
-
-/* So many breaches are told at once. Of what may be chance: if it were as frequent in the runs that
- * are learned from, of which there are two, that all five fall in a third run as long is one chance
- * in 3^5. */
-static unsigned min_breaches(const struct tc_facts *facts, const struct tc_fact_slot *slot)
+/* Of those kept by window, and this one: what ranks break together is one breach. */
+static double surprise_of(const struct tc_fact_slot *slot, const struct tc_place *place)
 {
-    if (tc_fact_may_be_chance(&slot->fact, facts->table.symbols))
-        return TC_FACT_MIN_BREACHES;
-    return tc_attribute_row(slot->fact.attribute)->is_of_each ? MIN_COUNT_BREACHES : 1;
+    uint64_t windows[TC_FACT_MAX_KEPT + 1];
+    size_t n = 0, i = 0;
+    bool is_in = false;
+
+    while (i < slot->kept.n || !is_in) {
+        const bool is_next =
+            !is_in && (i == slot->kept.n || place->window <= slot->kept.items[i].place.window);
+        const uint64_t window = is_next ? place->window : slot->kept.items[i++].place.window;
+        is_in |= is_next;
+        if (!n || windows[n - 1] != window)
+            windows[n++] = window;
+    }
+    return tc_fact_surprise(&slot->learned, windows, n);
 }
 
 /* Where it breaks: at *place, or where the event is, which goes to *here. */
@@ -87,18 +90,17 @@ static const struct tc_place *place_of(const struct tc_facts *facts, const struc
     return here;
 }
 
-/* place: NULL where the event is. */
+/* Is a breach there told at once? place: NULL where the event is. */
 static bool is_told(const struct tc_facts *facts, const struct tc_fact_slot *slot,
                     const struct tc_place *place)
 {
+    const double doubt = tc_fact_doubt(&slot->fact, facts->table.symbols);
     struct tc_place here;
-    unsigned n;
 
-    if (slot->is_frequent)
+    if (slot->is_told || doubt <= 0)
         return true;
-    place = place_of(facts, place, &here);
-    n = min_breaches(facts, slot);
-    return n == 1 || (slot->n_kept + 1 >= n && !find_kept(slot, place));
+    return slot->kept.n < TC_FACT_MAX_KEPT &&
+           surprise_of(slot, place_of(facts, place, &here)) >= doubt;
 }
 
 /* A breach that may be chance: it is told once there are enough of them. */
@@ -107,33 +109,37 @@ static void keep(struct tc_facts *facts, struct tc_fact_slot *slot, tc_sym value
 {
     struct tc_fact_kept *same = find_kept(slot, place);
     const char *origin;
+    size_t at = slot->kept.n;
 
     if (same) {
         same->times += times;
         return;
     }
+    if (at == TC_FACT_MAX_KEPT)
+        return;
     origin = tc_fact_origin_of(facts, &slot->fact);
-    if (!slot->kept)
-        slot->kept =
-            tc_arena_alloc(&facts->table.arena, (TC_FACT_MIN_BREACHES - 1) * sizeof(*slot->kept));
-    slot->kept[slot->n_kept++] = (struct tc_fact_kept){
+    const struct tc_fact_kept breach = {
         .place = *place,
         .value = value,
         .origin = origin ? tc_strtab_intern_text(facts->table.symbols, origin) : TC_NO_SYM,
         .times = times,
         .lead = lead};
+    tc_vec_push(&slot->kept, breach);
+    for (; at > 0 && slot->kept.items[at - 1].place.window > place->window; at--)
+        slot->kept.items[at] = slot->kept.items[at - 1];
+    slot->kept.items[at] = breach;
 }
 
 static void tell_kept(struct tc_facts *facts, uint32_t number, tc_fact_lead lead)
 {
     struct tc_fact_slot *slot = &facts->table.slots.items[number];
 
-    for (unsigned i = 0; i < slot->n_kept; i++) {
-        const struct tc_fact_kept *k = &slot->kept[i];
+    for (size_t i = 0; i < slot->kept.n; i++) {
+        const struct tc_fact_kept *k = &slot->kept.items[i];
         tell(facts, number, k->value, k->times, k->lead ? k->lead : lead, &k->place,
              k->origin == TC_NO_SYM ? NULL : tc_strtab_text(facts->table.symbols, k->origin));
     }
-    slot->n_kept = 0;
+    slot->kept.n = 0;
 }
 
 static void judge_broken(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t times,
@@ -143,15 +149,12 @@ static void judge_broken(struct tc_facts *facts, const struct tc_fact_entry *ent
     struct tc_place here;
 
     slot->broken += times;
-    if (!slot->is_frequent) {
-        const struct tc_place *at = place_of(facts, place, &here);
-        if (!is_told(facts, slot, at)) {
-            keep(facts, slot, entry->value, times, lead, at);
-            return;
-        }
-        slot->is_frequent = true;
-        tell_kept(facts, entry->slot, lead);
+    if (!is_told(facts, slot, place)) {
+        keep(facts, slot, entry->value, times, lead, place_of(facts, place, &here));
+        return;
     }
+    slot->is_told = true;
+    tell_kept(facts, entry->slot, lead);
     tell(facts, entry->slot, entry->value, times, lead, place,
          tc_fact_origin_of(facts, &slot->fact));
 }
@@ -205,9 +208,9 @@ static size_t first_broken(struct tc_facts *facts, const struct tc_fact_entry *e
     return first;
 }
 
-void tc_fact_meet_start(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t n)
+static void meet_start(struct tc_facts *facts, struct tc_fact_slot *slot,
+                       const struct tc_fact_entry *entry, uint64_t n)
 {
-    struct tc_fact_slot *slot = &facts->table.slots.items[entry->slot];
     const struct tc_process *process = facts->event->process;
     struct tc_fact_start *start = &slot->bounds.started;
 
@@ -219,6 +222,30 @@ void tc_fact_meet_start(struct tc_facts *facts, const struct tc_fact_entry *entr
     tc_fact_count_start(slot, start, process, entry->number, n);
 }
 
+/* What is told at the end, or of a place of its own, was met in so many windows. */
+static void meet_window(struct tc_facts *facts, uint32_t slot, uint64_t n,
+                        const struct tc_place *place)
+{
+    const struct tc_process *process = facts->event->process;
+    uint64_t *n_windows = &facts->table.slots.items[slot].n_windows, *last;
+    bool is_new;
+
+    if (place || !process || facts->event->kind == TC_EVENT_FINISH) {
+        *n_windows += n;
+        return;
+    }
+    last = tc_map_at(&tc_fact_watch_of(facts, process)->met, slot, &is_new);
+    *n_windows += is_new || *last != process->window.number;
+    *last = process->window.number;
+}
+
+void tc_fact_meet(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t n,
+                  const struct tc_place *place)
+{
+    meet_start(facts, &facts->table.slots.items[entry->slot], entry, n);
+    meet_window(facts, entry->slot, n, place);
+}
+
 tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *entries, size_t n,
                             uint64_t times, tc_fact_lead cause, const struct tc_place *place)
 {
@@ -227,7 +254,7 @@ tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *
 
     if (!facts->table.is_judging) {
         for (size_t i = 0; i < n; i++) {
-            tc_fact_meet_start(facts, &entries[i], times);
+            tc_fact_meet(facts, &entries[i], times, place);
             tc_fact_table_count(&facts->table, &entries[i], times);
         }
         return 0;
@@ -242,23 +269,27 @@ tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *
     return lead;
 }
 
+/* How often something is done in a step may break now and then where it held so many times as
+ * often: a script may leave out a step by its own judgement, as that of a critic which is far
+ * ahead, and have left out none in the runs learned from. */
+#define HELD_FOR_EACH 50
+
 /* The first step has calls of two stages: what flows in it from what was made before a model ran
  * may do so by another way than ever after. */
 static bool is_first_flow(const struct tc_fact_slot *slot)
 {
-    return slot->fact.attribute == TC_ATTRIBUTE_FLOWS && slot->n_kept == 1 &&
-           slot->kept[0].place.step == 0;
+    return slot->fact.attribute == TC_ATTRIBUTE_FLOWS && slot->kept.n == 1 &&
+           slot->kept.items[0].place.step == 0;
 }
 
-/* At the end, of breaches that may be chance: that a fact held on few occasions or on none is not.
- */
 void tc_fact_tell_rare(struct tc_facts *facts, uint32_t number, tc_fact_lead cause)
 {
     const struct tc_fact_slot *slot = &facts->table.slots.items[number];
-    const bool is_chance =
-        tc_fact_may_be_chance(&slot->fact, facts->table.symbols) || is_first_flow(slot);
+    const bool is_of_each =
+        tc_attribute_row(slot->fact.attribute)->is_of_each && !is_first_flow(slot) &&
+        tc_fact_doubt(&slot->fact, facts->table.symbols) <= TC_FACT_DOUBT_OF_EACH;
 
-    if (slot->held < slot->broken * (is_chance ? 1 : HELD_FOR_EACH))
+    if (slot->held < slot->broken * (is_of_each ? HELD_FOR_EACH : 1))
         tell_kept(facts, number, cause);
 }
 

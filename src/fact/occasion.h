@@ -11,8 +11,8 @@
  * follow from `cause`; where that is 0, the first of them leads. Returns what leads them. */
 tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *entries, size_t n,
                             uint64_t times, tc_fact_lead cause, const struct tc_place *place);
-/* At the end of a run, breaches that were too rare to be told, if the fact held on fewer occasions.
- */
+/* At the end of a run, breaches that are no surprise, of a fact that broke more often than it held:
+ * something was changed. */
 void tc_fact_tell_rare(struct tc_facts *facts, uint32_t slot, tc_fact_lead cause);
 /* A fact without an operand, said once. */
 void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sym path,
@@ -20,8 +20,9 @@ void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sy
 /* Settle and forget what was said. */
 tc_fact_lead tc_fact_settle_said(struct tc_facts *facts, uint64_t times, tc_fact_lead cause,
                                  const struct tc_place *place);
-/* Learning: a number of an occasion, n times; those with which a process starts are counted apart.
- */
-void tc_fact_meet_start(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t n);
+/* Learning, the entry was met n times, at *place or where the event is: in which windows, and how
+ * often it was the number with which a process starts. */
+void tc_fact_meet(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t n,
+                  const struct tc_place *place);
 
 #endif /* TC_FACT_OCCASION_H */

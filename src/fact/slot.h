@@ -11,6 +11,8 @@
 
 #include <ctype.h>
 
+#include "base/vec.h"
+#include "fact/surprise.h"
 #include "invariant/fact.h"
 #include "replay/event.h"
 
@@ -51,9 +53,6 @@ struct tc_fact_bounds {
     struct tc_place first; /* of the first occasion beyond it */
 };
 
-/* So many breaches of what may be chance are told: see occasion.c. */
-#define TC_FACT_MIN_BREACHES 5
-
 /* What broke in one window of one process, and may be chance. */
 struct tc_fact_kept {
     struct tc_place place; /* the first */
@@ -62,9 +61,14 @@ struct tc_fact_kept {
     uint32_t lead; /* that it followed from, a tc_fact_lead; 0: none */
 };
 
+/* Breaches of a fact that is broken in so many windows, and is no surprise yet, are chance. */
+#define TC_FACT_MAX_KEPT 256
+
 struct tc_fact_slot {
-    struct tc_fact fact; /* value: the one expected */
-    tc_sym key;          /* of its examples; TC_NO_SYM while learning */
+    struct tc_fact fact;           /* value: the one expected */
+    uint64_t n_windows;            /* learning, in which it was met, of all processes */
+    struct tc_fact_record learned; /* judging */
+    tc_sym key;                    /* of its examples; TC_NO_SYM while learning */
     tc_sym values[TC_FACT_VALUES];
     uint64_t n[TC_FACT_VALUES];
     uint64_t n_all; /* learning, and of a number that varies: values that are not kept as well */
@@ -74,9 +78,8 @@ struct tc_fact_slot {
     tc_sym at;     /* judging, of what a whole run breaks: the last new line of it */
     bool is_mixed; /* several values are expected, by facts of several files */
     uint64_t held, told, broken;
-    struct tc_fact_kept *kept; /* breaches that are not told yet; of the arena, or NULL */
-    unsigned n_kept;
-    bool is_frequent; /* there have been enough of them: what may be chance is told */
+    TC_VEC(struct tc_fact_kept) kept; /* breaches that are not told yet, by window */
+    bool is_told;                     /* it broke too often for chance: breaches are told at once */
 };
 
 /* Is the JSON text a number? */

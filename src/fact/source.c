@@ -54,10 +54,13 @@ static void facts_expect(void *state, struct tc_strtab *symbols,
                          const struct tc_invariant *invariant)
 {
     struct tc_facts *facts = state;
+    struct tc_fact_record learned = {invariant->windows, invariant->pipelines};
 
     facts->table.symbols = symbols;
     facts->has_operators |= (invariant->needs & TC_NEED_BIT(TC_NEED_OPERATORS)) != 0;
-    tc_fact_table_expect(&facts->table, tc_invariant_fact(invariant));
+    if (!learned.windows.of) /* a file that does not tell of windows: an occasion stands for one */
+        learned.windows = (struct tc_fact_windows){invariant->held, invariant->held};
+    tc_fact_table_expect(&facts->table, tc_invariant_fact(invariant), &learned);
 }
 
 /* ---- events --------------------------------------------------------------------------------- */

@@ -29,6 +29,8 @@ void tc_fact_table_release(struct tc_fact_table *table)
     tc_strtab_free(table->subjects);
     tc_strtab_free(table->attributes);
     tc_map_release(&table->places);
+    for (size_t i = 0; i < table->slots.n; i++)
+        tc_vec_release(&table->slots.items[i].kept);
     tc_vec_release(&table->slots);
     tc_arena_release(&table->arena);
 }
@@ -83,7 +85,8 @@ uint32_t tc_fact_table_slot(struct tc_fact_table *table, uint32_t subject, tc_sy
     return slot;
 }
 
-void tc_fact_table_expect(struct tc_fact_table *table, const struct tc_fact *fact)
+void tc_fact_table_expect(struct tc_fact_table *table, const struct tc_fact *fact,
+                          const struct tc_fact_record *learned)
 {
     bool is_new;
     uint64_t *known = tc_map_at(&table->places,
@@ -95,6 +98,7 @@ void tc_fact_table_expect(struct tc_fact_table *table, const struct tc_fact *fac
     if (is_new) {
         *known = (uint64_t)add_slot(table, fact) + 1;
         table->slots.items[*known - 1].key = tc_fact_key_symbol(fact, table->symbols);
+        table->slots.items[*known - 1].learned = *learned;
     }
     struct tc_fact_slot *slot = &table->slots.items[*known - 1];
     if (tc_fact_is_bound(fact->attribute))

@@ -48,7 +48,8 @@ struct tc_subject tc_fact_table_subject_at(const struct tc_fact_table *table, ui
 uint32_t tc_fact_table_slot(struct tc_fact_table *table, uint32_t subject, tc_sym path,
                             enum tc_attribute attribute);
 /* Judge by this fact. */
-void tc_fact_table_expect(struct tc_fact_table *table, const struct tc_fact *fact);
+void tc_fact_table_expect(struct tc_fact_table *table, const struct tc_fact *fact,
+                          const struct tc_fact_record *learned);
 
 /* Say that the slot had this value, given as JSON text. Nothing is added where it does not matter.
  */

@@ -300,6 +300,7 @@ void tc_deduce_count(const struct tc_deduce_rows *rows, struct tc_arena *arena,
     struct tc_pipelines pipelines = {0};
 
     invariant->held = invariant->broken = invariant->excluded = 0;
+    invariant->windows = (struct tc_fact_windows){0};
     for (size_t i = 0; i < rows->n; i++) {
         const struct tc_row *row = rows->rows[i];
         size_t n, n_pairs;
@@ -316,6 +317,8 @@ void tc_deduce_count(const struct tc_deduce_rows *rows, struct tc_arena *arena,
             invariant->broken += row->count;
         } else {
             invariant->held += row->count;
+            invariant->windows.met += row->windows.met;
+            invariant->windows.of += row->windows.of;
             tc_pipelines_add(&pipelines, row);
             see_contexts(&sightings, rows, invariant, row);
         }

@@ -235,3 +235,37 @@ bool tc_fact_read(struct tc_fact *fact, struct tc_strtab *symbols, const struct 
     tc_strbuf_release(&text);
     return true;
 }
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+#define MAX_WINDOWS 9e15
+
+void tc_fact_windows_print(const struct tc_fact_windows *windows, struct tc_json *object)
+{
+    struct tc_json *pair;
+
+    if (!windows->of)
+        return;
+    pair = tc_json_array();
+    tc_json_append(pair, tc_json_number((double)windows->met));
+    tc_json_append(pair, tc_json_number((double)windows->of));
+    tc_json_set(object, "windows", pair);
+}
+
+bool tc_fact_windows_read(const struct tc_json *object, struct tc_fact_windows *windows)
+{
+    const struct tc_json *pair = tc_json_get(object, "windows");
+    double met, of;
+
+    *windows = (struct tc_fact_windows){0};
+    if (!pair)
+        return true;
+    if (!tc_json_is_array(pair) || tc_json_count(pair) != 2)
+        return false;
+    met = tc_json_to_number(tc_json_first(pair), 0);
+    of = tc_json_to_number(tc_json_next(tc_json_first(pair)), 0);
+    if (!(met >= 1) || !(of >= met) || of > MAX_WINDOWS)
+        return false;
+    *windows = (struct tc_fact_windows){(uint64_t)met, (uint64_t)of};
+    return true;
+}

@@ -27,6 +27,17 @@
     X(VARIABLE, "variable")   /* one variable, by its name */                      \
     X(VARIABLES, "variables") /* all of them together */
 
+/* Of the step windows of the runs learned from, in how many a fact was met. Windows of several
+ * ranks with one number are one. */
+struct tc_fact_windows {
+    uint64_t met, of;
+};
+
+/* As files have them: "windows":[met,of] of the object, left out where there are none; false if it
+ * is there and is no such pair. */
+void tc_fact_windows_print(const struct tc_fact_windows *windows, struct tc_json *object);
+bool tc_fact_windows_read(const struct tc_json *object, struct tc_fact_windows *windows);
+
 enum tc_subject_kind {
 #define X(name, text) TC_SUBJECT_##name,
     TC_SUBJECT_MAP(X)

@@ -100,6 +100,7 @@ struct tc_invariant {
     uint64_t held, broken,
         excluded; /* examples: positive, negative outside the precondition, not covered */
     uint64_t pipelines;
+    struct tc_fact_windows windows; /* of a fact */
     bool is_validated; /* against held-out traces: on so many examples of so many it held */
     uint64_t held_out, held_out_pipelines;
     const char *text;                     /* one sentence */

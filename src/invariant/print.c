@@ -86,6 +86,7 @@ static struct tc_json *evidence_to_json(const struct tc_invariant *invariant,
     tc_json_set_number(object, "broken", (double)invariant->broken);
     tc_json_set_number(object, "excluded", (double)invariant->excluded);
     tc_json_set_number(object, "pipelines", (double)invariant->pipelines);
+    tc_fact_windows_print(&invariant->windows, object);
     if (invariant->is_validated) {
         struct tc_json *held_out = tc_json_object();
         tc_json_set_number(held_out, "held", (double)invariant->held_out);

@@ -195,6 +195,7 @@ static void read_evidence(struct tc_invariant_set *set, const struct tc_json *ev
     invariant->broken = count_of(evidence, "broken");
     invariant->excluded = count_of(evidence, "excluded");
     invariant->pipelines = count_of(evidence, "pipelines");
+    tc_fact_windows_read(evidence, &invariant->windows);
     const struct tc_json *held_out = tc_json_get(evidence, "held_out");
     invariant->is_validated = held_out != NULL;
     invariant->held_out = count_of(held_out, "held");

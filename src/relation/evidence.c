@@ -81,6 +81,12 @@ static struct tc_row *row_at(struct tc_evidence *evidence, const struct tc_row *
     return &evidence->rows.items[number];
 }
 
+static void add_windows(struct tc_row *row, const struct tc_fact_windows *windows)
+{
+    row->windows.met += windows->met;
+    row->windows.of += windows->of;
+}
+
 struct tc_row *tc_evidence_add(struct tc_evidence *evidence, uint32_t source,
                                const struct tc_example *example, uint32_t pipeline)
 {
@@ -93,6 +99,7 @@ struct tc_row *tc_evidence_add(struct tc_evidence *evidence, uint32_t source,
                                     example->n_outcome * sizeof(*example->outcome));
     struct tc_row *row = row_at(evidence, &like);
     row->count++;
+    add_windows(row, &example->windows);
     tc_row_add_pipeline(row, pipeline);
     return row;
 }
@@ -112,6 +119,7 @@ void tc_evidence_add_row(struct tc_evidence *evidence, const struct tc_row *from
     struct tc_row *row = row_at(evidence, from);
 
     row->count += from->count;
+    add_windows(row, &from->windows);
     for (size_t i = 0; i < from->pipelines.n; i++)
         tc_row_add_pipeline(row, from->pipelines.items[i]);
     merge_first(row, evidence->symbols, from->first);
@@ -180,6 +188,7 @@ static void merge_row(const struct translation *t, const struct tc_row *source,
     struct tc_row *row = row_at(t->into, &like);
 
     row->count += source->count;
+    add_windows(row, &source->windows);
     for (size_t i = 0; i < source->pipelines.n; i++)
         tc_row_add_pipeline(row, pipelines[source->pipelines.items[i]]);
     if (source->first != TC_NO_SYM)

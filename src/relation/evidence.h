@@ -13,12 +13,13 @@
 #include "relation/relation.h"
 
 struct tc_row {
-    uint32_t source;            /* number of its source */
-    tc_sym key;                 /* in symbols */
-    tc_sym situation, outcome;  /* in arrays: of struct tc_pair, of tc_sym */
-    uint64_t count;             /* examples */
-    TC_VEC(uint32_t) pipelines; /* in which it was met, ascending */
-    tc_sym first;               /* where it was met first: "train.py:57, step 3 of digits" */
+    uint32_t source;                /* number of its source */
+    tc_sym key;                     /* in symbols */
+    tc_sym situation, outcome;      /* in arrays: of struct tc_pair, of tc_sym */
+    uint64_t count;                 /* examples */
+    struct tc_fact_windows windows; /* of a fact; else none */
+    TC_VEC(uint32_t) pipelines;     /* in which it was met, ascending */
+    tc_sym first;                   /* where it was met first: "train.py:57, step 3 of digits" */
 };
 
 struct tc_evidence {

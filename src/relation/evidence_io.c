@@ -89,6 +89,7 @@ static char *line_of_row(const struct tc_evidence *evidence, const struct tc_row
     tc_json_set(object, "when", tc_evidence_situation(evidence, row));
     tc_json_set(object, "got", outcome_to_json(evidence, row));
     tc_json_set_number(object, "n", (double)row->count);
+    tc_fact_windows_print(&row->windows, object);
     tc_json_set(object, "in", names_to_json(evidence, row->pipelines.items, row->pipelines.n));
     if (row->first != TC_NO_SYM)
         tc_json_set_string(object, "first", tc_strtab_text(evidence->symbols, row->first));
@@ -257,6 +258,8 @@ static enum tc_status read_row(const struct reading *reading, const struct tc_js
         return missing(err, "n");
     row.key = tc_strtab_intern_text(evidence->symbols, key);
     row.count = (uint64_t)n;
+    if (!tc_fact_windows_read(object, &row.windows))
+        return missing(err, "windows");
     if (first)
         row.first = tc_strtab_intern_text(evidence->symbols, first);
     status = read_situation(evidence, tc_json_get(object, "when"), &row, err);

@@ -64,6 +64,7 @@ struct tc_example {
     const char *unchecked;               /* why nothing can be decided in this run, or NULL */
     uint64_t n;                          /* equal examples that this one stands for; 0 is one */
     tc_sym cause; /* key of the broken fact that this one follows from; 0 (no key) is none */
+    struct tc_fact_windows windows; /* of a fact, learning; else none */
 };
 
 static inline uint64_t tc_example_times(const struct tc_example *example)
