@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/consequence.h"
 #include "check/coverage.h"
 #include "replay/symbols.h"
 
@@ -433,14 +434,15 @@ static int compare_violations(const void *a, const void *b)
 
 const struct tc_violation **tc_engine_violations(const struct tc_engine *engine, size_t *n)
 {
-    const struct tc_violation **list = tc_calloc(engine->judgements.n + 1, sizeof(*list));
+    struct tc_violation **list = tc_calloc(engine->judgements.n + 1, sizeof(*list));
 
     *n = 0;
     for (size_t i = 0; i < engine->judgements.n; i++)
         if (engine->judgements.items[i].violation)
             list[(*n)++] = engine->judgements.items[i].violation;
+    tc_consequences_mark(list, *n, engine->symbols);
     qsort(list, *n, sizeof(*list), compare_violations);
-    return list;
+    return (const struct tc_violation **)list;
 }
 
 const struct tc_timeline *tc_engine_timeline(const struct tc_engine *engine)

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_consequence.c - which broken laws follow from a changed setting by their size
+ */
+#include "unit.h"
+
+#include "check/consequence.h"
+#include "replay/symbols.h"
+
+#define N_VIOLATIONS 2
+
+/* A setting, then what may follow from it. */
+struct judged {
+    struct tc_strtab *symbols;
+    struct tc_fact facts[N_VIOLATIONS];
+    struct tc_invariant invariants[N_VIOLATIONS];
+    tc_sym outcomes[N_VIOLATIONS];
+    struct tc_violation violations[N_VIOLATIONS];
+};
+
+static void set_violation(struct judged *judged, size_t i, enum tc_attribute attribute,
+                          const char *expected, const char *seen)
+{
+    judged->facts[i] = (struct tc_fact){.attribute = attribute,
+                                        .value = tc_strtab_intern_text(judged->symbols, expected)};
+    judged->invariants[i] = (struct tc_invariant){.n_params = 1};
+    judged->invariants[i].params[0] = tc_param_fact(&judged->facts[i]);
+    judged->outcomes[i] = tc_strtab_intern_text(judged->symbols, seen);
+    judged->violations[i] = (struct tc_violation){
+        .invariant = &judged->invariants[i], .outcome = &judged->outcomes[i], .n_outcome = 1};
+}
+
+/* Is the second one a setting, beside the first, which is one? */
+static bool follows(struct judged *judged)
+{
+    struct tc_violation *const violations[] = {&judged->violations[0], &judged->violations[1]};
+
+    judged->violations[0].is_setting = true;
+    tc_consequences_mark(violations, N_VIOLATIONS, judged->symbols);
+    return judged->violations[1].is_setting;
+}
+
+static const struct {
+    enum tc_attribute setting;
+    const char *from, *to;
+    enum tc_attribute law;
+    const char *expected, *seen;
+    bool follows;
+} cases[] = {
+  /* a batch of 64 for one of 32 */
+    {TC_ATTRIBUTE_VALUE, "32",      "64",       TC_ATTRIBUTE_LENGTH,      "32", "64",     true },
+    {TC_ATTRIBUTE_VALUE, "32",      "64",       TC_ATTRIBUTE_LENGTH,      "50", "100",    true },
+    {TC_ATTRIBUTE_VALUE, "32",      "64",       TC_ATTRIBUTE_LENGTH,      "32", "48",     false},
+    {TC_ATTRIBUTE_VALUE, "32",      "64",       TC_ATTRIBUTE_GREATEST,    "31", "\"63\"", true },
+    {TC_ATTRIBUTE_VALUE, "32",      "64",       TC_ATTRIBUTE_GREATEST,    "31", "\"62\"", false},
+    {TC_ATTRIBUTE_VALUE, "32",      "64",       TC_ATTRIBUTE_COUNT,       "34", "66",     true },
+    {TC_ATTRIBUTE_VALUE, "32",      "64",       TC_ATTRIBUTE_COUNT_FIRST, "10", "5",      true },
+    {TC_ATTRIBUTE_VALUE, "32",      "64",       TC_ATTRIBUTE_COUNT,       "1",  "2",      false},
+    {TC_ATTRIBUTE_VALUE, "32",      "64",       TC_ATTRIBUTE_COUNT,       "1",  "0",      false},
+ /* one dimension of a shape */
+    {TC_ATTRIBUTE_SHAPE, "[8,4,3]", "[8,6,3]",  TC_ATTRIBUTE_LENGTH,      "4",  "6",      true },
+    {TC_ATTRIBUTE_SHAPE, "[8,4,3]", "[8,6,3]",  TC_ATTRIBUTE_LENGTH,      "8",  "12",     true },
+    {TC_ATTRIBUTE_SHAPE, "[8,4,3]", "[8,6,3]",  TC_ATTRIBUTE_LENGTH,      "3",  "4",      false},
+ /* no amount, or no number */
+    {TC_ATTRIBUTE_VALUE, "32",      "64",       TC_ATTRIBUTE_NDIM,        "2",  "4",      false},
+    {TC_ATTRIBUTE_VALUE, "\"sum\"", "\"mean\"", TC_ATTRIBUTE_LENGTH,      "32", "64",     false},
+};
+
+static void an_amount_follows_from_the_setting_that_accounts_for_it(void **state)
+{
+    struct judged judged = {.symbols = tc_symbols_new()};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        set_violation(&judged, 0, cases[i].setting, cases[i].from, cases[i].to);
+        set_violation(&judged, 1, cases[i].law, cases[i].expected, cases[i].seen);
+        if (follows(&judged) != cases[i].follows)
+            fail_msg("case %zu: %s becomes %s where a setting of %s becomes %s", i,
+                     cases[i].expected, cases[i].seen, cases[i].from, cases[i].to);
+    }
+    tc_strtab_free(judged.symbols);
+}
+
+static void a_setting_of_another_run_accounts_for_nothing(void **state)
+{
+    struct judged judged = {.symbols = tc_symbols_new()};
+
+    (void)state;
+    set_violation(&judged, 0, TC_ATTRIBUTE_VALUE, "32", "64");
+    set_violation(&judged, 1, TC_ATTRIBUTE_LENGTH, "32", "64");
+    judged.violations[1].first.run = 1;
+    assert_false(follows(&judged));
+    tc_strtab_free(judged.symbols);
+}
+
+static void a_law_accounts_for_nothing(void **state)
+{
+    struct judged judged = {.symbols = tc_symbols_new()};
+    struct tc_violation *const violations[] = {&judged.violations[0], &judged.violations[1]};
+
+    (void)state;
+    set_violation(&judged, 0, TC_ATTRIBUTE_VALUE, "32", "64");
+    set_violation(&judged, 1, TC_ATTRIBUTE_LENGTH, "32", "64");
+    tc_consequences_mark(violations, N_VIOLATIONS, judged.symbols);
+    assert_false(judged.violations[1].is_setting);
+    tc_strtab_free(judged.symbols);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_amount_follows_from_the_setting_that_accounts_for_it),
+        cmocka_unit_test(a_setting_of_another_run_accounts_for_nothing),
+        cmocka_unit_test(a_law_accounts_for_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
