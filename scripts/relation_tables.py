@@ -67,7 +67,14 @@ def sources():
     for file in sorted(ROOT.glob("src/relation/*.c")) + [ROOT / "src" / "fact" / "source.c"]:
         for name, code in re.findall(r"const struct tc_source (tc_source_\w+) = \{(.*?)\};", file.read_text(encoding="utf-8"), re.S):
             found[name] = text_of("judged", code), file
+        for name, code in rules_in(file):
+            found[name] = text_of("judged", code), file
     return found
+
+
+def rules_in(file):
+    """(name in C, code) of the rules of a file: each is a source and a form in one."""
+    return re.findall(r"const struct tc_relation_rule (tc_rule_\w+) = \{(.*?)\n\};", file.read_text(encoding="utf-8"), re.S)
 
 
 def relations():
@@ -78,10 +85,13 @@ def relations():
         for name, code in re.findall(r"const struct tc_relation (tc_\w+) = \{(.*?)\n\};", text, re.S):
             source = re.search(r"\.source = &(\w+)", code)
             found[name] = text_of("name", code), text_of("summary", code), source[1] if source else "tc_source_operands", code, file
+        for name, code in rules_in(file):
+            found[name] = text_of("name", code), text_of("summary", code), name, code, file
     file = ROOT / "src" / "fact" / "source.c"
     for name, form, summary in re.findall(r'FORM\((\w+), \w+, "([^"]+)", \w+,\s*"([^"]+)"', file.read_text(encoding="utf-8")):
         found[name] = form, summary, "tc_source_facts", ".support = TC_SUPPORT_EVERY", file
-    order = re.findall(r" X\((tc_\w+)\)", (ROOT / "src" / "relation" / "registry.c").read_text(encoding="utf-8"))
+    registry = (ROOT / "src" / "relation" / "registry.c").read_text(encoding="utf-8")
+    order = re.findall(r" [FR]\((tc_\w+)\)", registry[registry.index("#define FORMS"):])
     return [found[name] for name in order if name in found]
 
 

@@ -369,8 +369,8 @@ void tc_engine_judge(void *context, const struct tc_event *event)
     for (engine->source = 0; tc_sources[engine->source]; engine->source++)
         if (engine->is_used[engine->source] &&
             (!is_close || tc_sources[engine->source]->looks_closely))
-            tc_sources[engine->source]->observe(engine->states[engine->source], engine->symbols,
-                                                event, &sink);
+            tc_source_observe(tc_sources[engine->source], engine->states[engine->source],
+                              engine->symbols, event, &sink);
     tc_timeline_observe(&engine->timeline, engine->symbols, engine->trace, event);
 }
 

@@ -108,8 +108,8 @@ static void on_event(void *context, const struct tc_event *event)
     for (learner->source = 0; tc_sources[learner->source]; learner->source++)
         if (learner->enabled[learner->source] &&
             (!tc_event_is_close(event) || tc_sources[learner->source]->looks_closely))
-            tc_sources[learner->source]->observe(learner->states[learner->source],
-                                                 learner->evidence->symbols, event, &sink);
+            tc_source_observe(tc_sources[learner->source], learner->states[learner->source],
+                              learner->evidence->symbols, event, &sink);
 }
 
 static void count_folder(const struct tc_trace_folder *folder, struct tc_learned *learned)

@@ -12,7 +12,7 @@
  * which none met one of another length: that would be a grid, and all pairs are wanted. So they are
  * where the script itself made a column of it.
  */
-#include "relation/claims.h"
+#include "relation/one_claim.h"
 
 #include "relation/operand.h"
 #include "replay/symbols.h"
@@ -37,11 +37,6 @@ static void columns_release(void *of_process)
     tc_map_release(&((struct columns *)of_process)->made);
 }
 
-static uint64_t serial_of(const struct tc_value *tensor)
-{
-    return (uint64_t)tc_value_int(tc_value_get(tensor, "id"), TC_NONE);
-}
-
 /* Of a result, or of lists and objects in it. */
 static void note_results(struct columns *columns, const struct tc_value *v, unsigned depth,
                          enum made made)
@@ -51,38 +46,29 @@ static void note_results(struct columns *columns, const struct tc_value *v, unsi
     if (columns->made.n >= MAX_RESULTS)
         tc_map_clear(&columns->made);
     if (tc_value_get(v, "tensor") && tc_requires_gradient(v))
-        tc_map_put(&columns->made, serial_of(v), made);
+        tc_map_put(&columns->made, (uint64_t)tc_serial_of(v), made);
     for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n; i++)
         note_results(columns, &v->items[i], depth - 1, made);
     for (uint32_t i = 0; v->kind == TC_VALUE_OBJECT && i < v->n; i++)
         note_results(columns, &v->members[i].value, depth - 1, made);
 }
 
-/* -1 past the last dimension. */
-static int64_t size_of(const struct tc_value *tensor, uint32_t i)
-{
-    const struct tc_value *shape = tc_value_get(tensor, "shape");
-
-    return shape && shape->kind == TC_VALUE_ARRAY && i < shape->n
-               ? tc_value_int(&shape->items[i], -1)
-               : -1;
-}
-
 static bool is_column(const struct tc_value *tensor)
 {
-    return size_of(tensor, 0) > 1 && size_of(tensor, 1) == 1 && size_of(tensor, 2) < 0;
+    return tc_size_of(tensor, 0) > 1 && tc_size_of(tensor, 1) == 1 && tc_size_of(tensor, 2) < 0;
 }
 
 static bool is_vector(const struct tc_value *tensor)
 {
-    return size_of(tensor, 0) > 1 && size_of(tensor, 1) < 0;
+    return tc_size_of(tensor, 0) > 1 && tc_size_of(tensor, 1) < 0;
 }
 
 /* Has the result a number for each pair of theirs? A mask that picks rows of a column has none. */
 static bool is_of_all_pairs(const struct tc_value *value, const struct tc_value *column,
                             const struct tc_value *vector)
 {
-    return size_of(value, 0) == size_of(column, 0) && size_of(value, 1) == size_of(vector, 0);
+    return tc_size_of(value, 0) == tc_size_of(column, 0) &&
+           tc_size_of(value, 1) == tc_size_of(vector, 0);
 }
 
 /* TC_NO_SYM: there is nothing to tell. */
@@ -92,12 +78,12 @@ static tc_sym outcome_of(struct columns *columns, const struct tc_value *x,
     uint64_t made;
 
     if (!tc_requires_gradient(x) || tc_requires_gradient(other) ||
-        !tc_map_get(&columns->made, serial_of(x), &made))
+        !tc_map_get(&columns->made, (uint64_t)tc_serial_of(x), &made))
         return TC_NO_SYM;
     if (made == MADE_BY_MODEL && is_column(x) && is_vector(other)) {
         if (!is_of_all_pairs(value, x, other))
             return TC_NO_SYM;
-        if (size_of(x, 0) != size_of(other, 0))
+        if (tc_size_of(x, 0) != tc_size_of(other, 0))
             columns->has_grid = true;
         else
             columns->n_pairs++;
@@ -108,19 +94,15 @@ static tc_sym outcome_of(struct columns *columns, const struct tc_value *x,
                : TC_NO_SYM;
 }
 
-static void on_pair(struct columns *columns, const struct tc_event *event, const struct tc_value *a,
-                    const struct tc_value *b, const struct tc_sink *sink)
+static void on_pair(const struct tc_hearing *h, const struct tc_value *a, const struct tc_value *b)
 {
-    const struct tc_situation none = {.n = 0};
-    const struct tc_value *value = event->call->end->value;
-    tc_sym outcome = outcome_of(columns, a, b, value);
+    const struct tc_value *value = h->event->call->end->value;
+    tc_sym outcome = outcome_of(tc_hearing_state(h), a, b, value);
 
     if (outcome == TC_NO_SYM)
-        outcome = outcome_of(columns, b, a, value);
-    const struct tc_example example = {
-        .key = TC_SYM_COLUMN, .situation = &none, .outcome = &outcome, .n_outcome = 1};
+        outcome = outcome_of(tc_hearing_state(h), b, a, value);
     if (outcome != TC_NO_SYM)
-        sink->example(sink->context, event, &example);
+        tc_answer(h, outcome == TC_SYM_EQUAL);
 }
 
 /* What a function of one tensor makes of it is the model's still: a sigmoid. */
@@ -131,80 +113,58 @@ static void follow(struct columns *columns, const struct tc_value *operand,
                           *other = tc_value_get(value, "shape");
     uint64_t made;
 
-    if (!tc_map_get(&columns->made, serial_of(operand), &made) ||
+    if (!tc_map_get(&columns->made, (uint64_t)tc_serial_of(operand), &made) ||
         tc_count_elements(shape) != tc_count_elements(other))
         return;
     note_results(columns, value, 1,
                  tc_operand_is_same_shape(shape, other) ? (enum made)made : MADE_ANEW);
 }
 
-static void on_call(struct columns *columns, const struct tc_event *event,
-                    const struct tc_sink *sink)
+static void column_judge(const struct tc_hearing *h)
 {
-    const struct tc_value *value = event->call->end->value, *operands[2], *v;
+    const struct tc_call *call = h->event->call;
+    const struct tc_value *value = call->end->value, *operands[2], *v;
     uint32_t pos = 0;
     size_t n = 0;
 
-    if (tc_value_get(event->call->self, "tensor"))
-        operands[n++] = event->call->self;
-    while (n < 2 && (v = tc_call_next_tensor(event->call, &pos)))
+    if (call->is_root) {
+        note_results(tc_hearing_state(h), value, 3, MADE_BY_MODEL);
+        return;
+    }
+    if (tc_value_get(call->self, "tensor"))
+        operands[n++] = call->self;
+    while (n < 2 && (v = tc_call_next_tensor(call, &pos)))
         operands[n++] = v;
     if (!tc_requires_gradient(value))
         return;
-    if (n == 2 && event->call->role == TC_ROLE_OPERATOR)
-        on_pair(columns, event, operands[0], operands[1], sink);
+    if (n == 2 && call->role == TC_ROLE_OPERATOR)
+        on_pair(h, operands[0], operands[1]);
     else if (n == 1)
-        follow(columns, operands[0], value);
+        follow(tc_hearing_state(h), operands[0], value);
 }
 
-static void columns_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                            const struct tc_sink *sink)
-{
-    const struct tc_call *call = event->call;
-
-    (void)symbols;
-    if (event->kind != TC_EVENT_CALL || event->process->is_worker || call->raised)
-        return;
-    if (call->is_root)
-        note_results(tc_process_state(state, event->process), call->end->value, 3, MADE_BY_MODEL);
-    else if (call->role == TC_ROLE_OPERATOR || call->role == TC_ROLE_FUNCTION)
-        on_call(tc_process_state(state, event->process), event, sink);
-}
-
-const struct tc_source tc_source_columns = {.name = "columns",
-                                            .judged = "an operator of what a root forward returned",
-                                            .is_set = true,
-                                            .looks_closely = true,
-                                            .process_size = sizeof(struct columns),
-                                            .release_process = columns_release,
-                                            .observe = columns_observe};
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_SYM_COLUMN},
-     .roles = {TC_ROLE_FORWARD, TC_ROLE_OPERATOR},
-     .n_roles = 2,
-     .of = TC_PARAM_OPERAND,
-     .kind = TC_SYM_COLUMN,
-     .attr = TC_SYM_IS,
-     .to = TC_SYM_EQUAL_VALUE,
-     .held = {TC_SYM_EQUAL},
-     .broken = {TC_SYM_DIFFERS},
-     .if_met = true,
-     .support = TC_SUPPORT_LAW,
-     .expected =
-            "a column that a model returns is not combined with a vector of as many numbers", .seen = "a column met a vector: each number of the one was combined with all of the other",
-     },
-};
-
-const struct tc_relation tc_api_arg_column = {
-    .name = "APIArg/column",
-    .summary = "what a model returns as a column is not combined with a vector",
-    .hint = "Which of the two has a dimension too many, or too few (squeeze, view)?",
-    .fault = TC_FAULT_AT_BEGIN,
-    .excused_by = 1u << TC_ROLE_FUNCTION | 1u << TC_ROLE_OPERATOR,
-    .needs_operators = true,
-    .source = &tc_source_columns,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_column = {
+    TC_RULE(tc_rule_column),
+    .form.name = "APIArg/column",
+    .form.summary = "what a model returns as a column is not combined with a vector",
+    .form.hint = "Which of the two has a dimension too many, or too few (squeeze, view)?",
+    .form.fault = TC_FAULT_AT_BEGIN,
+    .form.excused_by = 1u << TC_ROLE_FUNCTION | 1u << TC_ROLE_OPERATOR,
+    .form.needs_operators = true,
+    .source.name = "columns",
+    .source.judged = "an operator of what a root forward returned",
+    .source.looks_closely = true,
+    .source.process_size = sizeof(struct columns),
+    .source.release_process = columns_release,
+    TC_CLAIM_ROLES(TC_ROLE_FORWARD, TC_ROLE_OPERATOR),
+    TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_COLUMN, TC_SYM_IS, TC_SYM_EQUAL_VALUE),
+    TC_CLAIM_ATOMS(TC_SYM_COLUMN, TC_SYM_EQUAL, TC_SYM_DIFFERS),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_LAW,
+    .claim.expected =
+        "a column that a model returns is not combined with a vector of as many numbers",
+    .claim.seen =
+        "a column met a vector: each number of the one was combined with all of the other",
+    .at = TC_AT_ROOT | TC_AT(OPERATOR) | TC_AT(FUNCTION),
+    .judge = column_judge,
 };

@@ -11,7 +11,7 @@
  * the attribute, and an optimizer has stepped the parameter since. One that no optimizer steps from
  * then on is frozen all the same.
  */
-#include "relation/claims.h"
+#include "relation/one_claim.h"
 
 #include <string.h>
 
@@ -56,102 +56,74 @@ static bool has_gradient(const struct tc_process *process, int64_t serial)
     return v && v->grad != TC_SYM_GRAD_NULL && v->grad != TC_SYM_ZERO;
 }
 
-static void on_step(struct tc_map *parameters, const struct tc_event *event)
+static void on_step(const struct tc_hearing *h)
 {
-    const struct tc_call *call = event->call;
+    const struct tc_call *call = h->event->call;
+    struct tc_map *parameters = tc_hearing_state(h);
     bool is_new;
 
     for (size_t i = 0; i < call->n_params; i++) {
-        if (!has_gradient(event->process, call->params[i]))
+        if (!has_gradient(h->event->process, call->params[i]))
             continue;
         uint64_t *known = tc_map_at(parameters, (uint64_t)call->params[i], &is_new);
         *known |= IS_STEPPED | (*known & IS_SAID_FROZEN ? IS_STEPPED_FROZEN : 0);
     }
 }
 
-/* TC_NO_SYM: there is nothing to tell, or no more. */
-static tc_sym meet(uint64_t *known, bool is_said_frozen)
+static void meet(const struct tc_hearing *h, uint64_t *known, bool is_said_frozen)
 {
-    tc_sym outcome = TC_NO_SYM;
-
     if (is_said_frozen && *known & IS_STEPPED_FROZEN)
-        outcome = TC_SYM_FALSE;
-    else if (!is_said_frozen && *known & IS_STEPPED && !(*known & IS_TOLD))
-        outcome = TC_SYM_NONE;
-    *known |= outcome == TC_SYM_NONE ? IS_TOLD : 0;
+        tc_answer(h, false);
+    else if (!is_said_frozen && *known & IS_STEPPED && !(*known & IS_TOLD)) {
+        tc_answer(h, true);
+        *known |= IS_TOLD;
+    }
     *known |= is_said_frozen ? IS_SAID_FROZEN : 0;
-    return outcome;
 }
 
-static void on_function(struct tc_map *parameters, const struct tc_event *event,
-                        const struct tc_sink *sink)
+static void on_function(const struct tc_hearing *h)
 {
-    const struct tc_situation none = {.n = 0};
-    const bool is_frozen = is_said_frozen(event->call->parent);
+    const bool is_frozen = is_said_frozen(h->event->call->parent);
     const struct tc_value *operand;
     bool is_new;
 
-    for (uint32_t pos = 0; (operand = tc_call_next_tensor(event->call, &pos));) {
-        if (!tc_requires_gradient(operand) ||
-            !tc_value_is(tc_value_get(operand, "tensor"), "Parameter"))
-            continue;
-        const int64_t serial = tc_value_int(tc_value_get(operand, "id"), TC_NONE);
-        const tc_sym outcome = meet(tc_map_at(parameters, (uint64_t)serial, &is_new), is_frozen);
-        const struct tc_example example = {
-            .key = TC_SYM_REQUIRES_GRAD, .situation = &none, .outcome = &outcome, .n_outcome = 1};
-        if (outcome != TC_NO_SYM)
-            sink->example(sink->context, event, &example);
-    }
+    for (uint32_t pos = 0; (operand = tc_call_next_tensor(h->event->call, &pos));)
+        if (tc_requires_gradient(operand) &&
+            tc_value_is(tc_value_get(operand, "tensor"), "Parameter"))
+            meet(h, tc_map_at(tc_hearing_state(h), (uint64_t)tc_serial_of(operand), &is_new),
+                 is_frozen);
 }
 
-static void frozen_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                           const struct tc_sink *sink)
+static void frozen_judge(const struct tc_hearing *h)
 {
-    const struct tc_call *call = event->call;
+    const struct tc_call *call = h->event->call;
 
-    (void)symbols;
-    if (event->kind != TC_EVENT_CALL || event->process->is_worker || call->raised)
-        return;
     if (call->role == TC_ROLE_STEP)
-        on_step(tc_process_state(state, event->process), event);
-    else if (call->role == TC_ROLE_FUNCTION && call->parent && call->parent->role == TC_ROLE_LAYER)
-        on_function(tc_process_state(state, event->process), event, sink);
+        on_step(h);
+    else if (call->parent && call->parent->role == TC_ROLE_LAYER)
+        on_function(h);
 }
 
-const struct tc_source tc_source_said_frozen = {
-    .name = "said_frozen",
-    .judged = "the use of a parameter inside a layer",
-    .is_set = true,
-    .process_size = sizeof(struct tc_map),
-    .release_process = parameters_release,
-    .observe = frozen_observe,
-};
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_SYM_REQUIRES_GRAD},
-     .roles = {TC_ROLE_LAYER, TC_ROLE_STEP},
-     .n_roles = 2,
-     .of = TC_PARAM_OPERAND,
-     .kind = TC_SYM_F_SELF_REQUIRES_GRAD,
-     .attr = TC_SYM_IS,
-     .to = TC_SYM_NONE,
-     .held = {TC_SYM_NONE},
-     .broken = {TC_SYM_FALSE},
-     .if_met = true,
-     .support = TC_SUPPORT_LAW,
-     .min_examples = 1,
-     .expected =
-            "no layer that an optimizer trains has an attribute requires_grad that is false", .seen =
-            "requires_grad was set on a module, where it does nothing: its parameters are trained", },
-};
-
-const struct tc_relation tc_api_arg_frozen = {
-    .name = "APIArg/frozen",
-    .summary = "a layer that is said to take no gradient is not trained",
-    .hint = "Is requires_grad_(False) meant, which tells the parameters?",
-    .excused_by = 1u << TC_ROLE_FUNCTION,
-    .source = &tc_source_said_frozen,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_frozen = {
+    TC_RULE(tc_rule_frozen),
+    .form.name = "APIArg/frozen",
+    .form.summary = "a layer that is said to take no gradient is not trained",
+    .form.hint = "Is requires_grad_(False) meant, which tells the parameters?",
+    .form.excused_by = 1u << TC_ROLE_FUNCTION,
+    .source.name = "said_frozen",
+    .source.judged = "the use of a parameter inside a layer",
+    .source.process_size = sizeof(struct tc_map),
+    .source.release_process = parameters_release,
+    TC_CLAIM_ROLES(TC_ROLE_LAYER, TC_ROLE_STEP),
+    TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_F_SELF_REQUIRES_GRAD, TC_SYM_IS, TC_SYM_NONE),
+    TC_CLAIM_ATOMS(TC_SYM_REQUIRES_GRAD, TC_SYM_NONE, TC_SYM_FALSE),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_LAW,
+    .claim.min_examples = 1,
+    .claim.expected =
+        "no layer that an optimizer trains has an attribute requires_grad that is false",
+    .claim.seen =
+        "requires_grad was set on a module, where it does nothing: its parameters are trained",
+    .at = TC_AT(STEP) | TC_AT(FUNCTION),
+    .judge = frozen_judge,
 };

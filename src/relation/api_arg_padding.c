@@ -13,8 +13,7 @@
  * An example for each call of a layer with such a mask of two dimensions, and of a function with
  * one that is the same for all queries.
  */
-#include "relation/claims.h"
-#include "relation/form.h"
+#include "relation/one_claim.h"
 
 #include <string.h>
 
@@ -35,22 +34,17 @@ static bool ends_with(struct tc_str text, const char *end)
     return text.size >= n && !memcmp(text.text + text.size - n, end, n);
 }
 
-/* The size of a tensor's dimension before the last; 0 if it has none. */
+/* The size of a tensor's dimension before the last; -1 if it has none. */
 static int64_t n_rows(const struct tc_value *tensor)
 {
-    const struct tc_value *shape = tc_value_get(tensor, "shape");
+    const int64_t n = tc_n_dimensions(tensor);
 
-    return shape && shape->kind == TC_VALUE_ARRAY && shape->n >= 2
-               ? tc_value_int(&shape->items[shape->n - 2], 0)
-               : 0;
+    return n >= 2 ? tc_size_of(tensor, (uint32_t)n - 2) : -1;
 }
 
 static bool is_of_layer(const struct tc_member *operand)
 {
-    const struct tc_value *shape = tc_value_get(&operand->value, "shape");
-
-    return ends_with(operand->key, "key_padding_mask") && shape && shape->kind == TC_VALUE_ARRAY &&
-           shape->n == 2;
+    return ends_with(operand->key, "key_padding_mask") && tc_n_dimensions(&operand->value) == 2;
 }
 
 /* The same for all queries, of which there are several: no mask of the future, and no query that is
@@ -89,60 +83,43 @@ static bool is_turned(const struct tc_value *summary, enum tc_role role)
            !is_all(tc_value_get(summary, "last"), left_out);
 }
 
-static void padding_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                            const struct tc_sink *sink)
+static void padding_judge(const struct tc_hearing *h)
 {
-    const struct tc_value *summary;
+    const struct tc_call *call = h->event->call;
+    const struct tc_value *summary = mask_of(call);
+    struct masks *masks;
 
-    (void)symbols;
-    if (event->kind != TC_EVENT_CALL || event->process->is_worker || event->call->raised ||
-        (event->call->role != TC_ROLE_LAYER && event->call->role != TC_ROLE_FUNCTION) ||
-        !(summary = mask_of(event->call)))
+    if (!summary)
         return;
-    const bool turned = is_turned(summary, event->call->role);
-    struct masks *masks = tc_process_state(state, event->process);
-    if (!turned)
-        masks->has_sound = true;
-    else if (masks->has_sound || ++masks->n_turned < MIN_TURNED)
-        return;
-    tc_sink_word(sink, event, TC_SYM_OUTSIDE, turned ? TC_SYM_BETWEEN : TC_SYM_OUTSIDE);
+    const bool turned = is_turned(summary, call->role);
+    masks = tc_hearing_state(h);
+    masks->has_sound |= !turned;
+    if (!turned || (!masks->has_sound && ++masks->n_turned >= MIN_TURNED))
+        tc_answer(h, !turned);
 }
 
-const struct tc_source tc_source_padding = {
-    .name = "padding",
-    .judged = "a call of a layer, or of attention, that is given a padding mask",
-    .is_set = true,
-    .process_size = sizeof(struct masks),
-    .observe = padding_observe};
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_SYM_OUTSIDE},
-     .roles = {TC_ROLE_LAYER},
-     .n_roles = 1,
-     .of = TC_PARAM_OPERAND,
-     .kind = TC_SYM_F_PADDING_MASK,
-     .attr = TC_SYM_IS,
-     .to = TC_SYM_NOT_ZERO,
-     .held = {TC_SYM_OUTSIDE},
-     .broken = {TC_SYM_BETWEEN},
-     .if_met = true,
-     .support = TC_SUPPORT_LAW,
-     .expected =
-            "the padding mask of attention does not leave out the first place of all rows and not "
-            "the last", .seen = "the mask leaves out the words, in all masks so far",
-     },
-};
-
-const struct tc_relation tc_api_arg_padding = {
-    .name = "APIArg/padding",
-    .summary = "a padding mask leaves out what fills rows up",
-    .hint = "Is the mask true where it should be false? True places of a key_padding_mask are left "
-            "out; of an attn_mask that scaled_dot_product_attention is given, false ones.",
-    .excused_by = 1u << TC_ROLE_FUNCTION,
-    .fault = TC_FAULT_AT_BEGIN,
-    .needs_content = true,
-    .source = &tc_source_padding,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_padding = {
+    TC_RULE(tc_rule_padding),
+    .form.name = "APIArg/padding",
+    .form.summary = "a padding mask leaves out what fills rows up",
+    .form.hint =
+        "Is the mask true where it should be false? True places of a key_padding_mask are left "
+        "out; of an attn_mask that scaled_dot_product_attention is given, false ones.",
+    .form.excused_by = 1u << TC_ROLE_FUNCTION,
+    .form.fault = TC_FAULT_AT_BEGIN,
+    .form.needs_content = true,
+    .source.name = "padding",
+    .source.judged = "a call of a layer, or of attention, that is given a padding mask",
+    .source.process_size = sizeof(struct masks),
+    TC_CLAIM_ROLES(TC_ROLE_LAYER),
+    TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_F_PADDING_MASK, TC_SYM_IS, TC_SYM_NOT_ZERO),
+    TC_CLAIM_ATOMS(TC_SYM_OUTSIDE, TC_SYM_OUTSIDE, TC_SYM_BETWEEN),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_LAW,
+    .claim.expected =
+        "the padding mask of attention does not leave out the first place of all rows and not "
+        "the last",
+    .claim.seen = "the mask leaves out the words, in all masks so far",
+    .at = TC_AT(LAYER) | TC_AT(FUNCTION),
+    .judge = padding_judge,
 };

@@ -10,7 +10,7 @@
  * integers, in its shape, and of no other tensor. Of the integers the smallest and the largest are
  * known, and how many there are: broken is what certainly rounds one of them.
  */
-#include "relation/claims.h"
+#include "relation/one_claim.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -78,66 +78,42 @@ static const struct tc_value *only_operand(const struct tc_call *call)
     return tc_call_next_tensor(call, &pos) ? NULL : first;
 }
 
-static void exact_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                          const struct tc_sink *sink)
+static void exact_judge(const struct tc_hearing *h)
 {
-    const struct tc_call *call = event->call;
-    const struct tc_situation none = {.n = 0};
-
-    (void)state;
-    (void)symbols;
-    if (event->kind != TC_EVENT_CALL || call->raised || call->role != TC_ROLE_OPERATOR)
-        return;
-    const struct tc_value *operand = only_operand(call), *result = call->end->value;
+    const struct tc_value *operand = only_operand(h->event->call),
+                          *result = h->event->call->end->value;
     const unsigned bits = bits_of(result);
+
     if (!bits || bits_of(operand))
         return;
     const struct tc_value *summary = tc_value_get(operand, "summary");
     const int64_t least = tc_value_int(tc_value_get(summary, "min"), INT64_MIN);
     const int64_t most = tc_value_int(tc_value_get(summary, "max"), INT64_MIN);
     const int64_t distinct = tc_value_int(tc_value_get(summary, "distinct"), 0);
-    if (least == INT64_MIN || most < least ||
-        !tc_operand_is_same_shape(tc_value_get(operand, "shape"), tc_value_get(result, "shape")))
-        return;
-    const bool is_exact = is_kept(least, bits) && is_kept(most, bits) &&
-                          (double)distinct <= count_between(least, most, bits);
-    const tc_sym outcome = is_exact ? TC_SYM_EXACT : TC_SYM_ROUNDED;
-    const struct tc_example example = {
-        .key = TC_SYM_WHOLE, .situation = &none, .outcome = &outcome, .n_outcome = 1};
-    sink->example(sink->context, event, &example);
+    if (least != INT64_MIN && most >= least &&
+        tc_operand_is_same_shape(tc_value_get(operand, "shape"), tc_value_get(result, "shape")))
+        tc_answer(h, is_kept(least, bits) && is_kept(most, bits) &&
+                         (double)distinct <= count_between(least, most, bits));
 }
 
-const struct tc_source tc_source_exact = {.name = "exact",
-                                          .judged = "the return of a conversion of integers",
-                                          .is_set = true,
-                                          .looks_closely = true,
-                                          .observe = exact_observe};
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_SYM_WHOLE},
-     .roles = {TC_ROLE_OPERATOR},
-     .n_roles = 1,
-     .of = TC_PARAM_OPERAND,
-     .kind = TC_SYM_VALUE,
-     .attr = TC_SYM_IS,
-     .to = TC_SYM_EXACT,
-     .held = {TC_SYM_EXACT},
-     .broken = {TC_SYM_ROUNDED},
-     .if_met = true,
-     .support = TC_SUPPORT_USAGE,
-     .expected = "whole numbers that are converted stay what they are",
-     .seen = "whole numbers were rounded: the type has too few bits for them",
-     },
-};
-
-const struct tc_relation tc_api_output_exact = {
-    .name = "APIOutput/exact",
-    .summary = "whole numbers that are converted stay what they are",
-    .hint = "Are positions, hours or indices converted to a type of few bits before they are used?",
-    .needs_content = true,
-    .needs_operators = true,
-    .source = &tc_source_exact,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_exact = {
+    TC_RULE(tc_rule_exact),
+    .form.name = "APIOutput/exact",
+    .form.summary = "whole numbers that are converted stay what they are",
+    .form.hint =
+        "Are positions, hours or indices converted to a type of few bits before they are used?",
+    .form.needs_content = true,
+    .form.needs_operators = true,
+    .source.name = "exact",
+    .source.judged = "the return of a conversion of integers",
+    .source.looks_closely = true,
+    TC_CLAIM_ROLES(TC_ROLE_OPERATOR),
+    TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_VALUE, TC_SYM_IS, TC_SYM_EXACT),
+    TC_CLAIM_ATOMS(TC_SYM_WHOLE, TC_SYM_EXACT, TC_SYM_ROUNDED),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_USAGE,
+    .claim.expected = "whole numbers that are converted stay what they are",
+    .claim.seen = "whole numbers were rounded: the type has too few bits for them",
+    .at = TC_AT(OPERATOR) | TC_AT_WORKER,
+    .judge = exact_judge,
 };

@@ -9,8 +9,7 @@
  *
  * An example for each batch.
  */
-#include "relation/claims.h"
-#include "relation/form.h"
+#include "relation/one_claim.h"
 
 #include "base/hash.h"
 #include "replay/symbols.h"
@@ -33,11 +32,8 @@ static void passes_release(void *of_process)
 
 static bool tells_enough(const struct tc_value *tensor)
 {
-    const struct tc_value *shape = tc_value_get(tensor, "shape");
-
-    return shape && shape->kind == TC_VALUE_ARRAY && shape->n &&
-           tc_value_int(&shape->items[0], 0) >= MIN_ROWS &&
-           tc_count_elements(shape) >= TC_MIN_ELEMENTS &&
+    return tc_size_of(tensor, 0) >= MIN_ROWS &&
+           tc_count_elements(tc_value_get(tensor, "shape")) >= TC_MIN_ELEMENTS &&
            (!tc_value_get(tensor, "summary") || tc_is_rich(tensor)) &&
            !tc_value_get(tensor, "constant");
 }
@@ -69,66 +65,45 @@ static bool note(struct pass *pass, uint64_t content)
     return is_repeated;
 }
 
-static void on_batch(struct pass *pass, struct tc_str digest, const struct tc_event *event,
-                     const struct tc_sink *sink)
+static void on_batch(const struct tc_hearing *h, struct pass *pass, struct tc_str digest)
 {
     const bool is_repeated = note(pass, tc_hash64(digest.text, digest.size, 0)) && pass->differs;
 
     pass->n_repeated += is_repeated;
-    if (is_repeated && pass->n_repeated < MIN_REPEATED)
-        return;
-    tc_sink_word(sink, event, TC_SYM_BATCH, is_repeated ? TC_SYM_REPEATED : TC_SYM_DISTINCT);
+    if (!is_repeated || pass->n_repeated >= MIN_REPEATED)
+        tc_answer(h, !is_repeated);
 }
 
-static void next_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                         const struct tc_sink *sink)
+static void next_judge(const struct tc_hearing *h)
 {
+    const struct tc_call *call = h->event->call;
+    struct pass *pass =
+        tc_map_struct(tc_hearing_state(h), (uint64_t)tc_serial_of(call->self), sizeof(struct pass));
     struct tc_str digest;
 
-    (void)symbols;
-    if (event->kind != TC_EVENT_CALL || event->process->is_worker ||
-        event->call->role != TC_ROLE_DATA)
-        return;
-    const int64_t serial = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
-    struct pass *pass = tc_map_struct(tc_process_state(state, event->process), (uint64_t)serial,
-                                      sizeof(struct pass));
-    if (event->call->raised) /* the end of it: an iterator may begin again */
+    if (call->raised) /* the end of it: an iterator may begin again */
         *pass = (struct pass){.has_last = false};
-    else if ((digest = digest_in(event->call->end->value, 4)).text)
-        on_batch(pass, digest, event, sink);
+    else if ((digest = digest_in(call->end->value, 4)).text)
+        on_batch(h, pass, digest);
 }
 
-const struct tc_source tc_source_next = {.name = "next",
-                                         .judged = "a batch that a loader returns",
-                                         .is_set = true,
-                                         .process_size = sizeof(struct tc_map),
-                                         .release_process = passes_release,
-                                         .observe = next_observe};
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_SYM_BATCH},
-     .roles = {TC_ROLE_DATA},
-     .n_roles = 1,
-     .of = TC_PARAM_OPERAND,
-     .kind = TC_SYM_VALUE,
-     .attr = TC_SYM_IS,
-     .to = TC_SYM_DISTINCT_VALUE,
-     .held = {TC_SYM_DISTINCT},
-     .broken = {TC_SYM_REPEATED},
-     .if_met = true,
-     .support = TC_SUPPORT_USAGE,
-     .expected = "a batch is not the one before it in its pass",
-     .seen = "the same batch came right before, for the third time in this pass or more",
-     },
-};
-
-const struct tc_relation tc_api_output_next = {
-    .name = "APIOutput/next",
-    .summary = "a batch is not the one before it in its pass",
-    .hint = "Is a stream divided among the workers (get_worker_info)?",
-    .needs_content = true,
-    .source = &tc_source_next,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_next = {
+    TC_RULE(tc_rule_next),
+    .form.name = "APIOutput/next",
+    .form.summary = "a batch is not the one before it in its pass",
+    .form.hint = "Is a stream divided among the workers (get_worker_info)?",
+    .form.needs_content = true,
+    .source.name = "next",
+    .source.judged = "a batch that a loader returns",
+    .source.process_size = sizeof(struct tc_map),
+    .source.release_process = passes_release,
+    TC_CLAIM_ROLES(TC_ROLE_DATA),
+    TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_VALUE, TC_SYM_IS, TC_SYM_DISTINCT_VALUE),
+    TC_CLAIM_ATOMS(TC_SYM_BATCH, TC_SYM_DISTINCT, TC_SYM_REPEATED),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_USAGE,
+    .claim.expected = "a batch is not the one before it in its pass",
+    .claim.seen = "the same batch came right before, for the third time in this pass or more",
+    .at = TC_AT(DATA) | TC_AT_RAISED,
+    .judge = next_judge,
 };

@@ -11,7 +11,7 @@
  * little. Densities have logarithms of either sign: their losses are met with both. So has a
  * divergence (`log_target`) of a part of the classes, and of what was drawn: there is no example.
  */
-#include "relation/claims.h"
+#include "relation/one_claim.h"
 
 #include "base/map.h"
 #include "replay/symbols.h"
@@ -27,68 +27,43 @@ static void counts_release(void *of_process)
 
 static bool is_loss(const struct tc_call *call)
 {
-    const struct tc_value *value = call->end->value, *shape = tc_value_get(value, "shape");
-
-    return call->role == TC_ROLE_FUNCTION && tc_value_get(call->args, "reduction") &&
-           !tc_value_get(call->args, "log_target") && shape && shape->kind == TC_VALUE_ARRAY &&
-           !shape->n && tc_requires_gradient(value);
+    return tc_value_get(call->args, "reduction") && !tc_value_get(call->args, "log_target") &&
+           !tc_n_dimensions(call->end->value) && tc_requires_gradient(call->end->value);
 }
 
-static void sign_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                         const struct tc_sink *sink)
+static void sign_judge(const struct tc_hearing *h)
 {
-    const struct tc_situation none = {.n = 0};
+    const struct tc_call *call = h->event->call;
+    const struct tc_value *number = tc_value_get(call->end->value, "value");
+    bool is_new;
 
-    (void)symbols;
-    if (event->kind != TC_EVENT_CALL || event->process->is_worker || event->call->raised ||
-        !is_loss(event->call))
-        return;
-    const struct tc_value *number = tc_value_get(event->call->end->value, "value");
-    if (!number || number->kind != TC_VALUE_FLOAT)
+    if (!is_loss(call) || !number || number->kind != TC_VALUE_FLOAT)
         return;
     const bool is_negative = number->number < ROUNDING;
-    bool is_new;
-    uint64_t *n =
-        tc_map_at(tc_process_state(state, event->process), event->call->descriptor, &is_new);
-    if (is_negative && ++*n < MIN_NEGATIVE)
-        return;
-    const tc_sym outcome = is_negative ? TC_SYM_NEGATIVE : TC_SYM_NOT_NEGATIVE;
-    const struct tc_example example = {
-        .key = event->call->descriptor, .situation = &none, .outcome = &outcome, .n_outcome = 1};
-    sink->example(sink->context, event, &example);
+    uint64_t *n = tc_map_at(tc_hearing_state(h), call->descriptor, &is_new);
+    if (!is_negative || ++*n >= MIN_NEGATIVE)
+        tc_answer(h, !is_negative);
 }
 
-const struct tc_source tc_source_sign = {.name = "sign",
-                                         .judged = "the return of a loss",
-                                         .is_set = true,
-                                         .process_size = sizeof(struct tc_map),
-                                         .release_process = counts_release,
-                                         .observe = sign_observe};
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_BLANK_CALL},
-     .calls = {TC_BLANK_CALL},
-     .of = TC_PARAM_OPERAND,
-     .kind = TC_SYM_VALUE,
-     .attr = TC_SYM_IS,
-     .to = TC_SYM_NOT_NEGATIVE,
-     .held = {TC_SYM_NOT_NEGATIVE},
-     .broken = {TC_SYM_NEGATIVE},
-     .if_met = true,
-     .support = TC_SUPPORT_USAGE,
-     .expected = "what %c returns is not below zero",
-     .seen =
-            "a loss below zero, for the third time or more: it was not given what it is made for", },
-};
-
-const struct tc_relation tc_api_output_sign = {
-    .name = "APIOutput/sign",
-    .summary = "a loss is not below zero",
-    .hint = "Is the loss given logarithms of probabilities, or probabilities, where it asks for "
-            "them?",
-    .needs_content = true,
-    .source = &tc_source_sign,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_sign = {
+    TC_RULE(tc_rule_sign),
+    .form.name = "APIOutput/sign",
+    .form.summary = "a loss is not below zero",
+    .form.hint =
+        "Is the loss given logarithms of probabilities, or probabilities, where it asks for them?",
+    .form.needs_content = true,
+    .source.name = "sign",
+    .source.judged = "the return of a loss",
+    .source.process_size = sizeof(struct tc_map),
+    .source.release_process = counts_release,
+    TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_VALUE, TC_SYM_IS, TC_SYM_NOT_NEGATIVE),
+    TC_CLAIM_ATOMS(TC_BLANK_CALL, TC_SYM_NOT_NEGATIVE, TC_SYM_NEGATIVE),
+    .claim.if_met = true,
+    .claim.calls = {TC_BLANK_CALL},
+    .claim.support = TC_SUPPORT_USAGE,
+    .claim.expected = "what %c returns is not below zero",
+    .claim.seen =
+        "a loss below zero, for the third time or more: it was not given what it is made for",
+    .at = TC_AT(FUNCTION),
+    .judge = sign_judge,
 };

@@ -307,6 +307,8 @@ static void add_name(const struct said *said, char letter, struct tc_strbuf *out
         tc_strbuf_adds(out, tc_strtab_text(said->symbols, said->example->variable->name));
     else if (letter == 'm')
         tc_describe_call(said->symbols, said->example->member->descriptor, out);
+    else if (letter == 'd')
+        tc_strbuf_adds(out, tc_strtab_text(said->symbols, *(const tc_sym *)said->example->detail));
     else if (letter == 'w')
         tc_explain_writer(said->symbols, said->event, said->example->variable, out);
     else

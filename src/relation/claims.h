@@ -47,8 +47,8 @@ struct tc_claim {
     bool if_met;           /* proposed only where it held once */
 
     /* %c the call, %o the other one, %l which came in its place, %k the kind, %a the attribute, %v
-     * the variable, %m the call of the window, %r the class of the receiver, %w what wrote
-     * to the variable. seen NULL: the form's own explain says it. */
+     * the variable, %d the detail, a symbol, %m the call of the window, %r the class of the
+     * receiver, %w what wrote to the variable. seen NULL: the form's own explain says it. */
     const char *expected, *seen;
 };
 

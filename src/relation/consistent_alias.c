@@ -4,6 +4,7 @@
  * content keep it equal
  */
 #include "relation/consistent.h"
+#include "relation/one_claim.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +12,23 @@
 #include "base/nh64.h"
 #include "replay/symbols.h"
 
-struct alias {
-    const struct tc_process *process;
-    int64_t a, b;
-};
-
 /* More equal beginnings than these are a constant initialiser at work. */
 #define MAX_ALIASES 64
 
-struct alias_state {
-    TC_VEC(struct alias) aliases;
-    struct tc_map seen; /* processes whose aliases are known */
+/* Two variables, by serial. */
+struct alias {
+    int64_t a, b;
 };
 
-static void alias_release(void *state)
-{
-    struct alias_state *s = state;
+/* Of one process. */
+struct aliases {
+    TC_VEC(struct alias) items;
+    bool are_known;
+};
 
-    tc_vec_release(&s->aliases);
-    tc_map_release(&s->seen);
+static void aliases_release(void *of_process)
+{
+    tc_vec_release(&((struct aliases *)of_process)->items);
 }
 
 /* Vectors start as constants (biases, norms), and equal constants are no copies; no more are two
@@ -103,7 +102,7 @@ struct twins {
     size_t n;
 };
 
-static void find_aliases(struct alias_state *s, const struct tc_process *process,
+static void find_aliases(struct aliases *aliases, const struct tc_process *process,
                          const struct tc_strtab *symbols)
 {
     struct tc_map by_content = TC_MAP_INIT; /* content to the index into all */
@@ -128,7 +127,7 @@ static void find_aliases(struct alias_state *s, const struct tc_process *process
         if (all.items[i].n != 2 ||
             may_be_zero(tc_process_variable(process, all.items[i].a), symbols, &left))
             continue;
-        tc_vec_push(&s->aliases, ((struct alias){process, all.items[i].a, all.items[i].b}));
+        tc_vec_push(&aliases->items, ((struct alias){all.items[i].a, all.items[i].b}));
         n++;
     }
     tc_vec_release(&all);
@@ -181,19 +180,18 @@ static bool are_trained_apart(const struct tc_variable *a, const struct tc_varia
     return a->root != b->root && a->stepped != b->stepped;
 }
 
-static void judge_alias(const struct alias *alias, struct tc_strtab *symbols,
-                        const struct tc_event *event, const struct tc_sink *sink)
+static void judge_alias(const struct tc_hearing *h, const struct alias *alias)
 {
-    const struct tc_variable *a = tc_process_variable(event->process, alias->a);
-    const struct tc_variable *b = tc_process_variable(event->process, alias->b);
+    struct tc_strtab *symbols = h->symbols;
+    const struct tc_variable *a = tc_process_variable(h->event->process, alias->a);
+    const struct tc_variable *b = tc_process_variable(h->event->process, alias->b);
     const struct tc_snapshot x = tc_snapshot_of(a), y = tc_snapshot_of(b);
     struct tc_situation s = {.n = 0};
-    tc_sym outcome[1];
 
     if (differ_in_numbers_only(tc_strtab_text(symbols, a->name),
                                tc_strtab_text(symbols, b->name)) ||
         are_trained_apart(a, b)) {
-        tc_sink_excuse(sink, a->kind, TC_EXCUSE_CLONES);
+        tc_answer_excused(h, a, TC_EXCUSE_CLONES);
         return;
     }
     if (!tc_snapshots_compare(&x, &y) || !is_trained(a) || !is_trained(b) ||
@@ -209,45 +207,36 @@ static void judge_alias(const struct alias *alias, struct tc_strtab *symbols,
     tc_consistent_framework(&s, a);
     tc_consistent_framework(&s, b);
     tc_situation_sort(&s);
-    outcome[0] = tc_consistent_agreement(symbols, TC_SYM_DATA, x.data == y.data);
-    tc_consistent_emit(sink, event, a->kind, &s, outcome, 1, b);
+    tc_answer_of(h, x.data == y.data, (struct tc_example){.variable = b, .situation = &s});
 }
 
-static void alias_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                          const struct tc_sink *sink)
+static void alias_judge(const struct tc_hearing *h)
 {
-    struct alias_state *s = state;
-    bool is_new;
+    struct aliases *aliases = tc_hearing_state(h);
 
-    if (!tc_is_step_window(event))
-        return;
-    tc_map_at(&s->seen, (uintptr_t)event->process, &is_new);
-    if (is_new)
-        find_aliases(s, event->process, symbols);
-    for (size_t i = 0; i < s->aliases.n; i++)
-        if (s->aliases.items[i].process == event->process)
-            judge_alias(&s->aliases.items[i], symbols, event, sink);
+    if (!aliases->are_known)
+        find_aliases(aliases, h->event->process, h->symbols);
+    aliases->are_known = true;
+    for (size_t i = 0; i < aliases->items.n; i++)
+        judge_alias(h, &aliases->items.items[i]);
 }
 
-const struct tc_source tc_source_alias = {
-    .name = "alias",
-    .judged = "the end of a step window, once the content is another than at first",
-    .is_set = true,
-    .state_size = sizeof(struct alias_state),
-    .release = alias_release,
-    .observe = alias_observe};
-
-static const struct tc_claim claims[] = {
-    TC_CONSISTENT_CLAIM(TC_SYM_DATA, TC_SUPPORT_LAW,
-                        "%a of each %k that started as a copy of another stays equal to it",
-                        "%a of %v is no longer that of its copy: the two weights drift"),
-};
-
-const struct tc_relation tc_consistent_alias = {
-    .name = "Consistent/alias",
-    .summary = "two parameters that start as copies stay copies",
-    .hint = "Are the two weights meant to be tied, and are both gradients summed?",
-    .source = &tc_source_alias,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_alias = {
+    TC_RULE(tc_rule_alias),
+    .form.name = "Consistent/alias",
+    .form.summary = "two parameters that start as copies stay copies",
+    .form.hint = "Are the two weights meant to be tied, and are both gradients summed?",
+    .source.name = "alias",
+    .source.judged = "the end of a step window, once the content is another than at first",
+    .source.process_size = sizeof(struct aliases),
+    .source.release_process = aliases_release,
+    TC_CLAIM_OF(TC_PARAM_VARIABLE, TC_BLANK_KIND, TC_SYM_DATA, TC_SYM_EQUAL),
+    TC_CLAIM_ATOMS(TC_BLANK_KIND, TC_WORDS(TC_SYM_DATA, TC_SYM_EQUAL),
+                   TC_WORDS(TC_SYM_DATA, TC_SYM_DIFFERS)),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_LAW,
+    .claim.expected = "%a of each %k that started as a copy of another stays equal to it",
+    .claim.seen = "%a of %v is no longer that of its copy: the two weights drift",
+    .at = TC_AT_WINDOW,
+    .judge = alias_judge,
 };

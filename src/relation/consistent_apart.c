@@ -10,7 +10,7 @@
  *
  * An example for each setting in each step of its optimizer.
  */
-#include "relation/consistent.h"
+#include "relation/one_claim.h"
 
 #include <string.h>
 
@@ -65,132 +65,108 @@ static struct contrast *contrast_of(struct contrasts *contrasts, struct tc_str o
                          sizeof(struct contrast));
 }
 
-static void meet(struct contrast *c, const struct tc_settings *group,
+static void meet(struct contrast *contrast, const struct tc_settings *group,
                  const struct tc_setting *setting)
 {
-    if (!c->n_groups++) {
-        c->value = setting->used;
-        c->serial = group->serial;
-        c->group = group->name;
-        c->attr = setting->attr;
-        c->differs = false;
-        c->low = c->high = setting->used_number;
+    if (!contrast->n_groups++) {
+        contrast->value = setting->used;
+        contrast->serial = group->serial;
+        contrast->group = group->name;
+        contrast->attr = setting->attr;
+        contrast->differs = false;
+        contrast->low = contrast->high = setting->used_number;
     }
-    c->low = setting->used_number < c->low ? setting->used_number : c->low;
-    c->high = setting->used_number > c->high ? setting->used_number : c->high;
-    c->differs |= c->value != setting->used;
+    contrast->low = setting->used_number < contrast->low ? setting->used_number : contrast->low;
+    contrast->high = setting->used_number > contrast->high ? setting->used_number : contrast->high;
+    contrast->differs |= contrast->value != setting->used;
 }
 
 /* How have the groups come to be as far from each other as they are? */
-static void follow(struct contrast *c)
+static void follow(struct contrast *contrast)
 {
-    const double gap = c->high - c->low;
+    const double gap = contrast->high - contrast->low;
 
-    if (!c->differs) {
-        c->has_converged = c->n_closer >= MIN_CLOSER && c->gap <= MAX_LEAP * c->leap;
+    if (!contrast->differs) {
+        contrast->has_converged =
+            contrast->n_closer >= MIN_CLOSER && contrast->gap <= MAX_LEAP * contrast->leap;
         return;
     }
-    if (c->was_met && gap != c->gap) {
-        c->leap = c->gap - gap;
-        c->n_closer = c->leap > 0 ? c->n_closer + 1 : 0;
+    if (contrast->was_met && gap != contrast->gap) {
+        contrast->leap = contrast->gap - gap;
+        contrast->n_closer = contrast->leap > 0 ? contrast->n_closer + 1 : 0;
     }
-    c->gap = gap;
+    contrast->gap = gap;
 }
 
-static void judge(struct contrast *c, struct tc_strtab *symbols, const struct tc_event *event,
-                  const struct tc_sink *sink)
+static void judge(const struct tc_hearing *h, struct contrast *contrast)
 {
-    struct tc_variable group = {.serial = c->serial, .name = c->group, .is_setting = true};
-    tc_sym outcome[1];
+    const struct tc_variable group = {.serial = contrast->serial,
+                                      .name = contrast->group,
+                                      .kind = TC_SYM_PARAM_GROUP,
+                                      .is_setting = true};
 
-    group.kind = TC_SYM_PARAM_GROUP;
-    if (!c->differs && (!c->n_common || c->last != c->value)) {
-        c->n_common++;
-        c->last = c->value;
+    if (!contrast->differs && (!contrast->n_common || contrast->last != contrast->value)) {
+        contrast->n_common++;
+        contrast->last = contrast->value;
     }
-    if (!c->differs && c->n_common < MIN_COMMON)
+    if (!contrast->differs && contrast->n_common < MIN_COMMON)
         return;
-    if (!c->differs && c->has_converged) {
-        tc_sink_excuse(sink, TC_SYM_PARAM_GROUP, TC_EXCUSE_CONVERGED);
-        return;
-    }
-    outcome[0] = tc_consistent_agreement(symbols, TC_SYM_SETTINGS, !c->differs);
-    tc_consistent_emit(sink, event, TC_SYM_PARAM_GROUP, &tc_no_situation, outcome, 1, &group);
+    if (!contrast->differs && contrast->has_converged)
+        tc_answer_excused(h, &group, TC_EXCUSE_CONVERGED);
+    else
+        tc_answer_of(h, contrast->differs, (struct tc_example){.variable = &group});
 }
 
-static void on_step(struct contrasts *contrasts, struct tc_strtab *symbols,
-                    const struct tc_event *event, const struct tc_sink *sink)
+static void meet_all(const struct tc_hearing *h)
 {
     const struct tc_settings *group;
-    struct contrast *c;
 
-    for (size_t pos = 0; (group = tc_map_next(&event->process->settings, &pos));) {
-        const struct tc_str owner = owner_of(symbols, group->name);
+    for (size_t pos = 0; (group = tc_map_next(&h->event->process->settings, &pos));) {
+        const struct tc_str owner = owner_of(h->symbols, group->name);
         for (size_t i = 0; owner.text && i < group->items.n; i++)
             if (group->items.items[i].has_used)
-                meet(contrast_of(contrasts, owner, group->items.items[i].attr), group,
+                meet(contrast_of(tc_hearing_state(h), owner, group->items.items[i].attr), group,
                      &group->items.items[i]);
     }
-    for (size_t pos = 0; (c = tc_map_next(&contrasts->items, &pos));) {
-        if (!c->was_met && c->n_groups)
-            c->differed = c->differs;
-        if (c->n_groups > 1)
-            follow(c);
-        if (c->n_groups > 1 && c->differed)
-            judge(c, symbols, event, sink);
-        c->was_met |= c->n_groups > 0;
-        c->n_groups = 0;
+}
+
+static void apart_judge(const struct tc_hearing *h)
+{
+    struct contrasts *contrasts = tc_hearing_state(h);
+    struct contrast *contrast;
+
+    meet_all(h);
+    for (size_t pos = 0; (contrast = tc_map_next(&contrasts->items, &pos));) {
+        if (!contrast->was_met && contrast->n_groups)
+            contrast->differed = contrast->differs;
+        if (contrast->n_groups > 1)
+            follow(contrast);
+        if (contrast->n_groups > 1 && contrast->differed)
+            judge(h, contrast);
+        contrast->was_met |= contrast->n_groups > 0;
+        contrast->n_groups = 0;
     }
 }
 
-static void apart_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                          const struct tc_sink *sink)
-{
-    if (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_STEP && !event->call->raised &&
-        !event->process->is_worker)
-        on_step(tc_process_state(state, event->process), symbols, event, sink);
-}
-
-const struct tc_source tc_source_apart = {.name = "apart",
-                                          .judged = "the end of a step window, for each setting",
-                                          .is_set = true,
-                                          .process_size = sizeof(struct contrasts),
-                                          .release_process = contrasts_release,
-                                          .observe = apart_observe};
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_SYM_PARAM_GROUP},
-     .kind = TC_SYM_PARAM_GROUP,
-     .of = TC_PARAM_VARIABLE,
-     .attr = TC_SYM_SETTINGS,
-     .to = TC_SYM_DIFFERS,
-     .held = {TC_SYM_SETTINGS, TC_SYM_DIFFERS},
-     .broken = {TC_SYM_SETTINGS, TC_SYM_EQUAL},
-     .if_met = true,
-     .support = TC_SUPPORT_LAW,
-     .expected = "settings in which the groups of an optimizer differ at its first step go on "
-                    "differing", },
-};
-
-static void apart_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                          const struct tc_event *event, const struct tc_example *example,
-                          struct tc_strbuf *out)
-{
-    (void)invariant;
-    (void)event;
-    tc_strbuf_addf(out,
-                   "a setting that %s had of its own is now the same in all groups, at a third "
-                   "value in a row",
-                   tc_strtab_text(symbols, example->variable->name));
-}
-
-const struct tc_relation tc_consistent_apart = {
-    .name = "Consistent/apart",
-    .summary = "what parameter groups differ in at the first step, they go on differing in",
-    .hint = "Is one rate written into every group, where each should be scaled?",
-    .source = &tc_source_apart,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
-    .explain = apart_explain,
+const struct tc_relation_rule tc_rule_apart = {
+    TC_RULE(tc_rule_apart),
+    .form.name = "Consistent/apart",
+    .form.summary = "what parameter groups differ in at the first step, they go on differing in",
+    .form.hint = "Is one rate written into every group, where each should be scaled?",
+    .source.name = "apart",
+    .source.judged = "the end of a step window, for each setting",
+    .source.process_size = sizeof(struct contrasts),
+    .source.release_process = contrasts_release,
+    TC_CLAIM_OF(TC_PARAM_VARIABLE, TC_SYM_PARAM_GROUP, TC_SYM_SETTINGS, TC_SYM_DIFFERS),
+    TC_CLAIM_ATOMS(TC_SYM_PARAM_GROUP, TC_WORDS(TC_SYM_SETTINGS, TC_SYM_DIFFERS),
+                   TC_WORDS(TC_SYM_SETTINGS, TC_SYM_EQUAL)),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_LAW,
+    .claim.expected =
+        "settings in which the groups of an optimizer differ at its first step go on differing",
+    .claim.seen =
+        "a setting that %v had of its own is now the same in all groups, at a third value "
+        "in a row",
+    .at = TC_AT(STEP),
+    .judge = apart_judge,
 };

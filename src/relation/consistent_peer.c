@@ -2,7 +2,7 @@
 /*
  * consistent_peer.c - Consistent/peer: all variables of one kind in one root module have one dtype
  */
-#include "relation/consistent.h"
+#include "relation/one_claim.h"
 
 #include <string.h>
 
@@ -37,44 +37,39 @@ static bool is_floating(const struct tc_strtab *symbols, const struct tc_variabl
     return strstr(dtype, "float") || strstr(dtype, "complex");
 }
 
-static void peer_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                         const struct tc_sink *sink)
+/* Norms in a wider type than the rest are a choice. */
+static void peer_judge(const struct tc_hearing *h)
 {
     struct peers all[MAX_PEERS];
     const struct tc_variable *v;
     size_t n = 0;
 
-    (void)state;
-    if (!tc_is_step_window(event))
-        return;
-    for (size_t pos = 0; (v = tc_map_next(&event->process->variables, &pos));) {
+    for (size_t pos = 0; (v = tc_map_next(&h->event->process->variables, &pos));) {
         struct peers *peers =
-            v->root == TC_NONE || !is_floating(symbols, v) ? NULL : peers_at(all, &n, v);
+            v->root == TC_NONE || !is_floating(h->symbols, v) ? NULL : peers_at(all, &n, v);
         if (!peers || peers->dtype == v->dtype)
             continue;
         peers->differs = true;
         peers->last = v;
     }
-    for (size_t i = 0; i < n; i++) {
-        tc_sym outcome[] = {tc_consistent_agreement(symbols, TC_SYM_DTYPE, !all[i].differs)};
-        tc_consistent_emit(sink, event, all[i].kind, &tc_no_situation, outcome, 1, all[i].last);
-    }
+    for (size_t i = 0; i < n; i++)
+        tc_answer_of(h, !all[i].differs, (struct tc_example){.variable = all[i].last});
 }
 
-const struct tc_source tc_source_peer = {
-    .name = "peer", .judged = "the end of a step window", .is_set = true, .observe = peer_observe};
-
-/* Norms in a wider type than the rest are a choice. */
-static const struct tc_claim claims[] = {
-    TC_CONSISTENT_CLAIM(TC_SYM_DTYPE, TC_SUPPORT_COIN, "%a of each %k of a model is the same",
-                        "%a of %v differs from that of others in the model"),
-};
-
-const struct tc_relation tc_consistent_peer = {
-    .name = "Consistent/peer",
-    .summary = "variables of one kind in one model share their dtype",
-    .hint = "Was a part of the model converted, or created later with another dtype?",
-    .source = &tc_source_peer,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_peer = {
+    TC_RULE(tc_rule_peer),
+    .form.name = "Consistent/peer",
+    .form.summary = "variables of one kind in one model share their dtype",
+    .form.hint = "Was a part of the model converted, or created later with another dtype?",
+    .source.name = "peer",
+    .source.judged = "the end of a step window",
+    TC_CLAIM_OF(TC_PARAM_VARIABLE, TC_BLANK_KIND, TC_SYM_DTYPE, TC_SYM_EQUAL),
+    TC_CLAIM_ATOMS(TC_BLANK_KIND, TC_WORDS(TC_SYM_DTYPE, TC_SYM_EQUAL),
+                   TC_WORDS(TC_SYM_DTYPE, TC_SYM_DIFFERS)),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_COIN,
+    .claim.expected = "%a of each %k of a model is the same",
+    .claim.seen = "%a of %v differs from that of others in the model",
+    .at = TC_AT_WINDOW,
+    .judge = peer_judge,
 };

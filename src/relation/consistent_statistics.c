@@ -9,8 +9,7 @@
  *
  * An example for each evaluation of such a model that has buffers of this kind.
  */
-#include "relation/claims.h"
-#include "relation/consistent.h"
+#include "relation/one_claim.h"
 
 #include <string.h>
 
@@ -29,13 +28,8 @@ struct average {
 struct progress {
     struct tc_map averages; /* root → struct average * */
     struct tc_map moved;    /* root of a parameter that changed when all of its model was known */
+    struct tc_map moving;   /* (class of the owner, last part of the name) that forwards write to */
     uint64_t n_changes;     /* of variables, and optimizer steps */
-};
-
-struct statistics_state {
-    struct tc_process_states processes; /* struct progress */
-    struct tc_map moving; /* (process, class of the owner, last part of the name) that forwards
-                             write to */
 };
 
 static void progress_release(void *of_process)
@@ -44,20 +38,15 @@ static void progress_release(void *of_process)
 
     tc_map_release_structs(&progress->averages);
     tc_map_release(&progress->moved);
+    tc_map_release(&progress->moving);
 }
 
-static void statistics_release(void *state)
-{
-    tc_map_release(&((struct statistics_state *)state)->moving);
-}
-
-static uint64_t kind_of(const struct tc_strtab *symbols, const struct tc_process *process,
-                        const struct tc_variable *v)
+static uint64_t kind_of(const struct tc_strtab *symbols, const struct tc_variable *v)
 {
     const char *name = tc_strtab_text(symbols, v->name), *leaf = strrchr(name, '.');
 
     leaf = leaf ? leaf + 1 : name;
-    return tc_hash64(leaf, strlen(leaf), (uintptr_t)process ^ v->owner);
+    return tc_hash64(leaf, strlen(leaf), v->owner);
 }
 
 /* Is it inside of the forward of a model? */
@@ -74,28 +63,28 @@ static bool has_changed(const struct tc_variable *v)
 }
 
 /* Counters of batches are no statistics, and nothing is computed from them. */
-static bool is_statistic(const struct statistics_state *s, const struct tc_strtab *symbols,
-                         const struct tc_process *process, const struct tc_variable *v)
+static bool is_statistic(const struct progress *progress, const struct tc_strtab *symbols,
+                         const struct tc_variable *v)
 {
     uint64_t ignored;
 
     return v->kind == TC_SYM_BUFFER && strstr(tc_strtab_text(symbols, v->dtype), "float") &&
-           tc_map_get(&s->moving, kind_of(symbols, process, v), &ignored);
+           tc_map_get(&progress->moving, kind_of(symbols, v), &ignored);
 }
 
-static struct average look_at(const struct statistics_state *s, const struct tc_strtab *symbols,
-                              const struct tc_process *process, int64_t root)
+static struct average look_at(const struct tc_hearing *h, int64_t root)
 {
+    const struct progress *progress = tc_hearing_state(h);
     struct average average = {0};
     const struct tc_variable *v;
 
-    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
+    for (size_t pos = 0; (v = tc_map_next(&h->event->process->variables, &pos));) {
         if (v->root != root)
             continue;
         if (v->kind == TC_SYM_PARAMETER) {
             average.is_stepped |= v->stepped >= 0;
             average.has_moved |= has_changed(v);
-        } else if (is_statistic(s, symbols, process, v)) {
+        } else if (is_statistic(progress, h->symbols, v)) {
             average.has_made |= has_changed(v);
             if (!has_changed(v) &&
                 (!average.a_statistic || v->serial < average.a_statistic->serial))
@@ -106,99 +95,71 @@ static struct average look_at(const struct statistics_state *s, const struct tc_
 }
 
 /* Evaluations follow each other and change nothing: their variables are looked at once for all. */
-static struct average average_of(struct statistics_state *s, const struct tc_strtab *symbols,
-                                 const struct tc_process *process, int64_t root)
+static struct average average_of(const struct tc_hearing *h, int64_t root)
 {
-    struct progress *progress = tc_process_state(s, process);
+    struct progress *progress = tc_hearing_state(h);
     struct average *average = tc_map_struct(&progress->averages, (uint64_t)root, sizeof(*average));
-    const uint64_t version = 1 + progress->n_changes + process->variables.n;
+    const uint64_t version = 1 + progress->n_changes + h->event->process->variables.n;
 
     if (average->version != version)
-        *average = look_at(s, symbols, process, root);
+        *average = look_at(h, root);
     average->version = version;
     return *average;
 }
 
-static struct progress *progress_of(struct statistics_state *s, const struct tc_event *event)
+static void judge(const struct tc_hearing *h)
 {
-    return tc_process_state(s, event->process);
-}
-
-static void judge(struct statistics_state *s, struct tc_strtab *symbols,
-                  const struct tc_event *event, const struct tc_sink *sink)
-{
-    const int64_t root = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
-    const struct average average = average_of(s, symbols, event->process, root);
-    tc_sym outcome[1];
+    const struct progress *progress = tc_hearing_state(h);
+    const int64_t root = tc_serial_of(h->event->call->self);
+    const struct average average = average_of(h, root);
 
     /* Weights that a load wrote before the statistics were first told say nothing of these. */
-    if (average.is_stepped || !average.has_moved || (!average.has_made && !average.a_statistic) ||
-        !tc_map_get(&progress_of(s, event)->moved, (uint64_t)root, &(uint64_t){0}))
-        return;
-    outcome[0] = average.has_made ? TC_SYM_CHANGED : TC_SYM_UNCHANGED;
-    tc_consistent_emit(sink, event, TC_SYM_BUFFER, &tc_no_situation, outcome, 1,
-                       average.a_statistic);
+    if (!average.is_stepped && average.has_moved && (average.has_made || average.a_statistic) &&
+        tc_map_get(&progress->moved, (uint64_t)root, &(uint64_t){0}))
+        tc_answer_of(h, average.has_made, (struct tc_example){.variable = average.a_statistic});
 }
 
-static void on_change(struct statistics_state *s, const struct tc_strtab *symbols,
-                      const struct tc_event *event)
+static void on_change(const struct tc_hearing *h)
 {
-    const struct tc_variable *v = event->variable;
-    struct progress *progress = progress_of(s, event);
+    const struct tc_variable *v = h->event->variable;
+    struct progress *progress = tc_hearing_state(h);
 
     progress->n_changes++;
     if (v->kind == TC_SYM_PARAMETER && v->root != TC_NONE)
         tc_map_put(&progress->moved, (uint64_t)v->root, 1);
-    if (v->kind == TC_SYM_BUFFER && is_forward(event->call))
-        tc_map_put(&s->moving, kind_of(symbols, event->process, v), 1);
+    if (v->kind == TC_SYM_BUFFER && is_forward(h->event->call))
+        tc_map_put(&progress->moving, kind_of(h->symbols, v), 1);
 }
 
-static void statistics_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                               const struct tc_sink *sink)
+static void statistics_judge(const struct tc_hearing *h)
 {
-    struct statistics_state *s = state;
+    const struct tc_event *event = h->event;
 
-    if (!event->process || event->process->is_worker || event->process->has_samples)
+    if (event->process->has_samples)
         return;
     if (event->kind == TC_EVENT_CHANGE)
-        on_change(s, symbols, event);
-    else if (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_STEP)
-        progress_of(s, event)->n_changes++;
-    else if (event->kind == TC_EVENT_CALL && event->call->is_root && !event->call->raised &&
-             !tc_call_is_training(event->call))
-        judge(s, symbols, event, sink);
+        on_change(h);
+    else if (event->call->role == TC_ROLE_STEP)
+        ((struct progress *)tc_hearing_state(h))->n_changes++;
+    else if (!event->call->raised && !tc_call_is_training(event->call))
+        judge(h);
 }
 
-const struct tc_source tc_source_statistics = {.name = "statistics",
-                                               .judged = "an evaluation of an average of weights",
-                                               .is_set = true,
-                                               .state_size = sizeof(struct statistics_state),
-                                               .release = statistics_release,
-                                               .process_size = sizeof(struct progress),
-                                               .release_process = progress_release,
-                                               .observe = statistics_observe};
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_SYM_BUFFER},
-     .kind = TC_SYM_BUFFER,
-     .of = TC_PARAM_VARIABLE,
-     .attr = TC_SYM_DATA,
-     .to = TC_SYM_CHANGED,
-     .held = {TC_SYM_CHANGED},
-     .broken = {TC_SYM_UNCHANGED},
-     .if_met = true,
-     .support = TC_SUPPORT_LAW,
-     .expected = "an average of weights is evaluated with statistics that were made since",
-     .seen = "the weights have changed, %v never has: statistics of other weights",
-     },
-};
-
-const struct tc_relation tc_consistent_statistics = {
-    .name = "Consistent/statistics",
-    .summary = "an average of weights is evaluated with statistics that were made since",
-    .hint = "Does update_bn(), or a copy of the buffers, follow the averaging?",
-    .source = &tc_source_statistics,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_statistics = {
+    TC_RULE(tc_rule_statistics),
+    .form.name = "Consistent/statistics",
+    .form.summary = "an average of weights is evaluated with statistics that were made since",
+    .form.hint = "Does update_bn(), or a copy of the buffers, follow the averaging?",
+    .source.name = "statistics",
+    .source.judged = "an evaluation of an average of weights",
+    .source.process_size = sizeof(struct progress),
+    .source.release_process = progress_release,
+    TC_CLAIM_OF(TC_PARAM_VARIABLE, TC_SYM_BUFFER, TC_SYM_DATA, TC_SYM_CHANGED),
+    TC_CLAIM_ATOMS(TC_SYM_BUFFER, TC_SYM_CHANGED, TC_SYM_UNCHANGED),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_LAW,
+    .claim.expected = "an average of weights is evaluated with statistics that were made since",
+    .claim.seen = "the weights have changed, %v never has: statistics of other weights",
+    .at = TC_AT_ROOT | TC_AT(STEP) | TC_AT_CHANGE | TC_AT_RAISED,
+    .judge = statistics_judge,
 };

@@ -9,8 +9,7 @@
  *
  * An example for each backward that calls modules.
  */
-#include "relation/claims.h"
-#include "relation/form.h"
+#include "relation/one_claim.h"
 
 #include "base/hash.h"
 #include "replay/symbols.h"
@@ -38,11 +37,6 @@ static uint64_t count(struct tc_map *map, uint64_t module)
     return ++*tc_map_at(map, module, &is_new);
 }
 
-static bool is_of_a_module(const struct tc_call *call)
-{
-    return call->role == TC_ROLE_FORWARD || call->role == TC_ROLE_LAYER;
-}
-
 static uint64_t get(const struct tc_map *map, uint64_t key)
 {
     uint64_t n = 0;
@@ -59,10 +53,9 @@ static uint64_t class_of(const struct tc_value *module)
     return name.text ? tc_hash64(name.text, name.size, 0) : 0;
 }
 
-static void on_forward(struct calls *calls, const struct tc_event *event)
+static void on_forward(struct calls *calls, const struct tc_call *call)
 {
-    const struct tc_call *call = event->call;
-    const uint64_t module = (uint64_t)tc_value_int(tc_value_get(call->self, "id"), TC_NONE);
+    const uint64_t module = (uint64_t)tc_serial_of(call->self);
     const uint64_t class = class_of(call->self);
 
     if (!tc_call_is_within(call->parent, TC_ROLE_BACKWARD)) {
@@ -86,61 +79,42 @@ static bool has_more(const struct calls *calls)
     return false;
 }
 
-static void on_backward(struct calls *calls, const struct tc_event *event,
-                        const struct tc_sink *sink)
+static void again_judge(const struct tc_hearing *h)
 {
-    if (calls->again.n && !event->call->raised)
-        tc_sink_word(sink, event, TC_SYM_REPEATED, has_more(calls) ? TC_SYM_DIFFERS : TC_SYM_EQUAL);
-    tc_map_clear(&calls->again);
-    tc_map_clear(&calls->more);
-}
+    const struct tc_call *call = h->event->call;
+    struct calls *calls = tc_hearing_state(h);
 
-static void again_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                          const struct tc_sink *sink)
-{
-    const struct tc_call *call = event->call;
-
-    (void)symbols;
-    if (!event->process || event->process->is_worker)
-        return;
-    struct calls *calls = tc_process_state(state, event->process);
-    if (tc_is_step_window(event))
+    if (h->event->kind == TC_EVENT_WINDOW) {
         tc_map_clear(&calls->before);
-    else if (event->kind == TC_EVENT_CALL && is_of_a_module(call))
-        on_forward(calls, event);
-    else if (event->kind == TC_EVENT_CALL && call->role == TC_ROLE_BACKWARD &&
-             !tc_call_is_within(call->parent, TC_ROLE_BACKWARD))
-        on_backward(calls, event, sink);
+    } else if (call->role != TC_ROLE_BACKWARD) {
+        on_forward(calls, call);
+    } else if (!tc_call_is_within(call->parent, TC_ROLE_BACKWARD)) {
+        if (calls->again.n && !call->raised)
+            tc_answer(h, !has_more(calls));
+        tc_map_clear(&calls->again);
+        tc_map_clear(&calls->more);
+    }
 }
 
-const struct tc_source tc_source_again = {.name = "again",
-                                          .judged = "a backward that calls modules again",
-                                          .is_set = true,
-                                          .process_size = sizeof(struct calls),
-                                          .release_process = calls_release,
-                                          .observe = again_observe};
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_SYM_REPEATED},
-     .roles = {TC_ROLE_BACKWARD, TC_ROLE_FORWARD, TC_ROLE_LAYER},
-     .n_roles = 3,
-     .held = {TC_SYM_EQUAL},
-     .broken = {TC_SYM_DIFFERS},
-     .if_met = true,
-     .support = TC_SUPPORT_LAW,
-     .expected =
-            "a backward calls no module more often than the step had, in place of others of its class",
-     .seen =
-            "it called a module more often than the step had, and others of its class less often", },
-};
-
-const struct tc_relation tc_event_contain_again = {
-    .name = "EventContain/again",
-    .summary = "a backward computes again what the step had computed",
-    .hint = "Does what is checkpointed refer to the variable of a loop, or to state that has "
-            "changed since?",
-    .source = &tc_source_again,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_again = {
+    TC_RULE(tc_rule_again),
+    .form.name = "EventContain/again",
+    .form.summary = "a backward computes again what the step had computed",
+    .form.hint =
+        "Does what is checkpointed refer to the variable of a loop, or to state that has changed "
+        "since?",
+    .source.name = "again",
+    .source.judged = "a backward that calls modules again",
+    .source.process_size = sizeof(struct calls),
+    .source.release_process = calls_release,
+    TC_CLAIM_ROLES(TC_ROLE_BACKWARD, TC_ROLE_FORWARD, TC_ROLE_LAYER),
+    TC_CLAIM_ATOMS(TC_SYM_REPEATED, TC_SYM_EQUAL, TC_SYM_DIFFERS),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_LAW,
+    .claim.expected =
+        "a backward calls no module more often than the step had, in place of others of its class",
+    .claim.seen =
+        "it called a module more often than the step had, and others of its class less often",
+    .at = TC_AT(FORWARD) | TC_AT(LAYER) | TC_AT(BACKWARD) | TC_AT_WINDOW | TC_AT_RAISED,
+    .judge = again_judge,
 };

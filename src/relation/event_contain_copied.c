@@ -8,7 +8,7 @@
  *
  * An example for each such load that writes to weights.
  */
-#include "relation/claims.h"
+#include "relation/one_claim.h"
 
 #include "replay/symbols.h"
 
@@ -22,7 +22,7 @@ struct progress {
 
 static void on_write(struct progress *progress, const struct tc_call *call)
 {
-    const int64_t serial = tc_value_int(tc_value_get(call->self, "id"), TC_NONE);
+    const int64_t serial = tc_serial_of(call->self);
     const struct tc_value *operand;
 
     if (!tc_value_is(tc_value_get(call->self, "tensor"), "Parameter"))
@@ -30,38 +30,26 @@ static void on_write(struct progress *progress, const struct tc_call *call)
     if (!progress->n++)
         progress->copied_to_itself = TC_NONE;
     for (uint32_t pos = 0; (operand = tc_call_next_tensor(call, &pos));)
-        if (progress->copied_to_itself == TC_NONE &&
-            tc_value_int(tc_value_get(operand, "id"), TC_NONE) == serial)
+        if (progress->copied_to_itself == TC_NONE && tc_serial_of(operand) == serial)
             progress->copied_to_itself = serial;
 }
 
-static void on_load(struct progress *progress, const struct tc_event *event,
-                    const struct tc_sink *sink)
+static void on_load(const struct tc_hearing *h, struct progress *progress)
 {
-    const bool is_copy = progress->copied_to_itself == TC_NONE;
-    const tc_sym outcome = is_copy ? TC_SYM_DISTINCT : TC_SYM_REPEATED;
-    const struct tc_example example = {
-        .key = TC_SYM_PARAMETER,
-        .situation = &tc_no_situation,
-        .outcome = &outcome,
-        .n_outcome = 1,
-        .variable =
-            is_copy ? NULL : tc_process_variable(event->process, progress->copied_to_itself)};
+    const int64_t serial = progress->copied_to_itself;
+    const struct tc_variable *copied =
+        serial == TC_NONE ? NULL : tc_process_variable(h->event->process, serial);
 
-    if (progress->n && progress->has_taken && progress->has_trained && !event->call->raised)
-        sink->example(sink->context, event, &example);
+    if (progress->n && progress->has_taken && progress->has_trained && !h->event->call->raised)
+        tc_answer_of(h, serial == TC_NONE, (struct tc_example){.variable = copied});
     progress->n = 0;
 }
 
-static void copied_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                           const struct tc_sink *sink)
+static void copied_judge(const struct tc_hearing *h)
 {
-    const struct tc_call *call = event->call;
+    const struct tc_call *call = h->event->call;
+    struct progress *progress = tc_hearing_state(h);
 
-    (void)symbols;
-    if (event->kind != TC_EVENT_CALL || event->process->is_worker)
-        return;
-    struct progress *progress = tc_process_state(state, event->process);
     if (call->role == TC_ROLE_SAVE) {
         progress->has_taken = true;
         progress->has_trained = false;
@@ -70,40 +58,30 @@ static void copied_observe(void *state, struct tc_strtab *symbols, const struct 
     } else if (call->role == TC_ROLE_FILL && tc_call_is_within(call, TC_ROLE_LOAD)) {
         on_write(progress, call);
     } else if (call->role == TC_ROLE_LOAD && !tc_call_is_within(call->parent, TC_ROLE_LOAD)) {
-        on_load(progress, event, sink);
+        on_load(h, progress);
     }
 }
 
-const struct tc_source tc_source_copied = {.name = "copied",
-                                           .judged = "the end of a load after training",
-                                           .is_set = true,
-                                           .process_size = sizeof(struct progress),
-                                           .observe = copied_observe};
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_SYM_PARAMETER},
-     .kind = TC_SYM_PARAMETER,
-     .of = TC_PARAM_VARIABLE,
-     .attr = TC_SYM_CONTENT,
-     .to = TC_SYM_DISTINCT,
-     .held = {TC_SYM_DISTINCT},
-     .broken = {TC_SYM_REPEATED},
-     .if_met = true,
-     .support = TC_SUPPORT_LAW,
-     .min_examples = 1,
-     .expected = "what is loaded after training is a copy that was made before it, not the "
-                    "weights themselves", .seen = "%v was copied onto itself: a reference to weights that have trained on",
-     },
-};
-
-const struct tc_relation tc_event_contain_copied = {
-    .name = "EventContain/copied",
-    .summary = "what is loaded after training is a copy that was made before it",
-    .hint = "Is the state dict that was kept a copy (copy.deepcopy), or does it refer to the "
-            "weights?",
-    .source = &tc_source_copied,
-    .excused_by = 1u << TC_ROLE_LOAD | 1u << TC_ROLE_SAVE | 1u << TC_ROLE_FILL | 1u << TC_ROLE_STEP,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_copied = {
+    TC_RULE(tc_rule_copied),
+    .form.name = "EventContain/copied",
+    .form.summary = "what is loaded after training is a copy that was made before it",
+    .form.hint =
+        "Is the state dict that was kept a copy (copy.deepcopy), or does it refer to the weights?",
+    .form.excused_by =
+        1u << TC_ROLE_LOAD | 1u << TC_ROLE_SAVE | 1u << TC_ROLE_FILL | 1u << TC_ROLE_STEP,
+    .source.name = "copied",
+    .source.judged = "the end of a load after training",
+    .source.process_size = sizeof(struct progress),
+    TC_CLAIM_OF(TC_PARAM_VARIABLE, TC_SYM_PARAMETER, TC_SYM_CONTENT, TC_SYM_DISTINCT),
+    TC_CLAIM_ATOMS(TC_SYM_PARAMETER, TC_SYM_DISTINCT, TC_SYM_REPEATED),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_LAW,
+    .claim.min_examples = 1,
+    .claim.expected =
+        "what is loaded after training is a copy that was made before it, not the weights "
+        "themselves",
+    .claim.seen = "%v was copied onto itself: a reference to weights that have trained on",
+    .at = TC_AT(SAVE) | TC_AT(STEP) | TC_AT(FILL) | TC_AT(LOAD) | TC_AT_RAISED,
+    .judge = copied_judge,
 };

@@ -9,8 +9,7 @@
  *
  * An example for each such part of a checkpoint, at the second optimizer step after it was read.
  */
-#include "relation/claims.h"
-#include "relation/form.h"
+#include "relation/one_claim.h"
 
 #include "replay/symbols.h"
 
@@ -54,7 +53,7 @@ static void each_tensor(struct progress *progress, const struct tc_value *v, siz
     if (!v || !depth)
         return;
     if (tc_value_get(v, "tensor")) {
-        visit(progress, (uint64_t)tc_value_int(tc_value_get(v, "id"), TC_NONE), part);
+        visit(progress, (uint64_t)tc_serial_of(v), part);
         return;
     }
     for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n; i++)
@@ -144,8 +143,7 @@ static void on_read(struct progress *progress, struct tc_strtab *symbols,
 
 /* ---- judging -------------------------------------------------------------------------------- */
 
-static void on_step(struct progress *progress, const struct tc_event *event,
-                    const struct tc_sink *sink)
+static void on_step(const struct tc_hearing *h, struct progress *progress)
 {
     size_t n_used = 0;
 
@@ -155,77 +153,47 @@ static void on_step(struct progress *progress, const struct tc_event *event,
         n_used += progress->parts.items[i].is_used;
     for (size_t i = 0; n_used >= MIN_USED && i < progress->parts.n; i++) {
         const struct part *part = &progress->parts.items[i];
-        const tc_sym outcome = part->is_used ? TC_SYM_TRUE : TC_SYM_FALSE;
-        const struct tc_example example = {.key = TC_SYM_KEPT,
-                                           .situation = &tc_no_situation,
-                                           .outcome = &outcome,
-                                           .n_outcome = 1,
-                                           .place = &progress->place,
-                                           .detail = &part->name};
-        sink->example(sink->context, event, &example);
+        tc_answer_of(h, part->is_used,
+                     (struct tc_example){.place = &progress->place, .detail = &part->name});
     }
     forget(progress);
 }
 
-static void parts_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                          const struct tc_sink *sink)
+static void parts_judge(const struct tc_hearing *h)
 {
-    const struct tc_call *call = event->call;
+    const struct tc_call *call = h->event->call;
+    struct progress *progress = tc_hearing_state(h);
 
-    if (event->kind != TC_EVENT_CALL || event->process->is_worker || call->raised)
-        return;
-    struct progress *progress = tc_process_state(state, event->process);
     if (progress->parts.n && (call->role == TC_ROLE_LOAD || call->role == TC_ROLE_FILL))
         each_tensor(progress, call->args, 0, MAX_DEPTH, use);
     if (call->role == TC_ROLE_SAVE) {
         if (!progress->parts.n)
-            on_write(progress, symbols, call->args);
+            on_write(progress, h->symbols, call->args);
         each_tensor(progress, call->end->value, 0, MAX_DEPTH, take);
     } else if (call->role == TC_ROLE_LOAD) {
-        on_read(progress, symbols, event);
+        on_read(progress, h->symbols, h->event);
     } else if (call->role == TC_ROLE_STEP) {
-        on_step(progress, event, sink);
+        on_step(h, progress);
     }
 }
 
-const struct tc_source tc_source_parts = {
-    .name = "parts",
-    .judged = "the second optimizer step after a load, for each part",
-    .is_set = true,
-    .process_size = sizeof(struct progress),
-    .release_process = progress_release,
-    .observe = parts_observe};
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_SYM_KEPT},
-     .roles = {TC_ROLE_SAVE, TC_ROLE_LOAD, TC_ROLE_STEP},
-     .n_roles = 3,
-     .held = {TC_SYM_TRUE},
-     .broken = {TC_SYM_FALSE},
-     .if_met = true,
-     .support = TC_SUPPORT_LAW,
-     .expected = "of a checkpoint of which two states are loaded, each state that was saved is",
-     },
-};
-
-static void parts_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                          const struct tc_event *event, const struct tc_example *example,
-                          struct tc_strbuf *out)
-{
-    (void)invariant;
-    (void)event;
-    tc_strbuf_addf(out, "\"%s\" was read, and nothing of it was used",
-                   tc_strtab_text(symbols, *(const tc_sym *)example->detail));
-}
-
-const struct tc_relation tc_event_contain_parts = {
-    .name = "EventContain/parts",
-    .summary = "of a checkpoint that a run goes on from, each state is loaded",
-    .hint = "Is each state that is saved given to load_state_dict, and to the right object?",
-    .excused_by = 1u << TC_ROLE_FILL,
-    .source = &tc_source_parts,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
-    .explain = parts_explain,
+const struct tc_relation_rule tc_rule_parts = {
+    TC_RULE(tc_rule_parts),
+    .form.name = "EventContain/parts",
+    .form.summary = "of a checkpoint that a run goes on from, each state is loaded",
+    .form.hint = "Is each state that is saved given to load_state_dict, and to the right object?",
+    .form.excused_by = 1u << TC_ROLE_FILL,
+    .source.name = "parts",
+    .source.judged = "the second optimizer step after a load, for each part",
+    .source.process_size = sizeof(struct progress),
+    .source.release_process = progress_release,
+    TC_CLAIM_ROLES(TC_ROLE_SAVE, TC_ROLE_LOAD, TC_ROLE_STEP),
+    TC_CLAIM_ATOMS(TC_SYM_KEPT, TC_SYM_TRUE, TC_SYM_FALSE),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_LAW,
+    .claim.expected =
+        "of a checkpoint of which two states are loaded, each state that was saved is",
+    .claim.seen = "\"%d\" was read, and nothing of it was used",
+    .at = TC_AT(SAVE) | TC_AT(STEP) | TC_AT(FILL) | TC_AT(LOAD),
+    .judge = parts_judge,
 };

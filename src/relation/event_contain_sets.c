@@ -7,12 +7,8 @@
  * and those that train stay as they were. A call that changes nothing says nothing: schedules wait,
  * rest and end.
  */
-#include "relation/claims.h"
-#include "relation/form.h"
+#include "relation/one_claim.h"
 
-#include <string.h>
-
-#include "base/hash.h"
 #include "replay/setting.h"
 #include "replay/symbols.h"
 
@@ -24,31 +20,16 @@ struct setter {
     bool is_told;
 };
 
-struct sets_state {
-    struct tc_map setters; /* (process, receiver) → struct setter * */
-};
-
-static void sets_release(void *state)
+/* Of one process: receiver → struct setter *. */
+static void setters_release(void *of_process)
 {
-    tc_map_release_structs(&((struct sets_state *)state)->setters);
+    tc_map_release_structs(of_process);
 }
 
-static struct setter *setter_of(struct sets_state *s, const struct tc_event *event)
+/* A part of another is not asked: that one is. */
+static bool is_setter(const struct tc_strtab *symbols, const struct tc_call *call)
 {
-    const uint64_t who[] = {(uintptr_t)event->process,
-                            (uint64_t)tc_value_int(tc_value_get(event->call->self, "id"), 0)};
-    return tc_map_struct(&s->setters, tc_hash64(who, sizeof(who), 0), sizeof(struct setter));
-}
-
-static bool is_setter(const struct tc_event *event, const struct tc_strtab *symbols)
-{
-    if (!tc_is_subject(event) || !tc_role_has(event->call->role, TC_TRAIT_SETTER) ||
-        tc_is_by_torch(symbols, event->call))
-        return false;
-    for (const struct tc_call *c = event->call->parent; c; c = c->parent)
-        if (c->role == event->call->role) /* a part of another: that one is asked */
-            return false;
-    return true;
+    return !tc_is_by_torch(symbols, call) && !tc_call_is_within(call->parent, call->role);
 }
 
 /* Is some optimizer of that kind at work? */
@@ -71,83 +52,63 @@ static bool contains(const struct tc_call *call, tc_atom atom)
     return false;
 }
 
-/* What the call decides, each once for a receiver: the atom of its changes; TC_NO_SYM: nothing. */
-static tc_atom verdict_on(struct setter *setter, struct tc_strtab *symbols,
-                          const struct tc_event *event, tc_sym kind, const struct tc_sink *sink)
+/* Has it set groups of an optimizer at work? TC_NO_SYM: it decides nothing. */
+static tc_sym outcome_of(const struct tc_hearing *h, struct setter *setter)
 {
-    tc_atom set = tc_setting_atom(symbols, kind, false);
-    tc_atom idle = tc_setting_atom(symbols, kind, true), verdict = TC_NO_SYM;
+    const struct tc_event *event = h->event;
+    const tc_sym kind = TC_SYM_PARAM_GROUP;
 
-    if (contains(event->call, set)) {
-        verdict = set;
-    } else if (contains(event->call, idle) && any_at_work(event->process, kind)) {
-        setter->n_idle++;
-        verdict = setter->n_idle == CALLS_IN_A_ROW ? idle : TC_NO_SYM;
-        if (setter->n_idle < CALLS_IN_A_ROW)
-            tc_sink_excuse(sink, event->call->descriptor, TC_EXCUSE_LATER_STEP);
-    }
-    if (verdict == TC_NO_SYM || setter->is_told)
+    if (contains(event->call, tc_setting_atom(h->symbols, kind, false)))
+        return TC_SYM_SET;
+    if (!contains(event->call, tc_setting_atom(h->symbols, kind, true)) ||
+        !any_at_work(event->process, kind))
         return TC_NO_SYM;
-    setter->is_told = true;
-    return verdict;
+    if (++setter->n_idle < CALLS_IN_A_ROW)
+        tc_answer_excused(h, NULL, TC_EXCUSE_LATER_STEP);
+    return setter->n_idle == CALLS_IN_A_ROW ? TC_SYM_SET_IDLE : TC_NO_SYM;
 }
 
-static void sets_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                         const struct tc_sink *sink)
+/* Each receiver decides once. */
+static void sets_judge(const struct tc_hearing *h)
 {
+    const struct tc_event *event = h->event;
     struct tc_situation situation;
 
-    if (!is_setter(event, symbols))
+    if (!is_setter(h->symbols, event->call))
         return;
     if (event->process->n_gaps) {
-        tc_sink_excuse(sink, event->call->descriptor, TC_EXCUSE_GAP);
+        tc_answer_excused(h, NULL, TC_EXCUSE_GAP);
         return;
     }
-    const tc_sym outcome[] = {
-        verdict_on(setter_of(state, event), symbols, event, TC_SYM_PARAM_GROUP, sink)};
-    if (outcome[0] == TC_NO_SYM)
+    const int64_t serial = tc_value_int(tc_value_get(event->call->self, "id"), 0);
+    struct setter *setter = tc_map_struct(tc_hearing_state(h), (uint64_t)serial, sizeof(*setter));
+    const tc_sym outcome = outcome_of(h, setter);
+    if (outcome == TC_NO_SYM || setter->is_told)
         return;
-    tc_situation_of_call(&situation, symbols, event->process, event->call, true);
+    setter->is_told = true;
+    tc_situation_of_call(&situation, h->symbols, event->process, event->call, true);
     tc_situation_sort(&situation);
-    struct tc_example example = {.key = event->call->descriptor,
-                                 .situation = &situation,
-                                 .outcome = outcome,
-                                 .n_outcome = 1};
-    sink->example(sink->context, event, &example);
+    tc_answer_of(h, outcome == TC_SYM_SET, (struct tc_example){.situation = &situation});
 }
 
-const struct tc_source tc_source_sets = {
-    .name = "sets",
-    .judged = "the first change by a scheduler, or its third in vain",
-    .is_set = true,
-    .state_size = sizeof(struct sets_state),
-    .release = sets_release,
-    .observe = sets_observe,
-};
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_BLANK_CALL},
-     .calls = {TC_BLANK_CALL},
-     .kind = TC_SYM_PARAM_GROUP,
-     .of = TC_PARAM_CHANGE,
-     .attr = TC_SYM_SETTINGS,
-     .to = TC_SYM_CHANGED,
-     .held = {TC_SYM_SET, TC_BLANK_KIND},
-     .broken = {TC_SYM_SET_IDLE, TC_BLANK_KIND},
-     .support = TC_SUPPORT_USAGE,
-     .min_examples = 1,
-     .expected = "%c changes %a of a %k whose optimizer is at work",
-     .seen = "%c%r changed " TC_TEXT(
-            CALLS_IN_A_ROW) " times nothing but a %k whose optimizer has never stepped",
-     }
-};
-
-const struct tc_relation tc_event_contain_sets = {
-    .name = "EventContain/sets",
-    .summary = "what a scheduler changes belongs to an optimizer at work",
-    .hint = "Was the scheduler built for another optimizer than the one that steps?",
-    .source = &tc_source_sets,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_sets = {
+    TC_RULE(tc_rule_sets),
+    .form.name = "EventContain/sets",
+    .form.summary = "what a scheduler changes belongs to an optimizer at work",
+    .form.hint = "Was the scheduler built for another optimizer than the one that steps?",
+    .source.name = "sets",
+    .source.judged = "the first change by a scheduler, or its third in vain",
+    .source.process_size = sizeof(struct tc_map),
+    .source.release_process = setters_release,
+    TC_CLAIM_OF(TC_PARAM_CHANGE, TC_SYM_PARAM_GROUP, TC_SYM_SETTINGS, TC_SYM_CHANGED),
+    TC_CLAIM_ATOMS(TC_BLANK_CALL, TC_WORDS(TC_SYM_SET, TC_SYM_PARAM_GROUP),
+                   TC_WORDS(TC_SYM_SET_IDLE, TC_SYM_PARAM_GROUP)),
+    .claim.calls = {TC_BLANK_CALL},
+    .claim.support = TC_SUPPORT_USAGE,
+    .claim.min_examples = 1,
+    .claim.expected = "%c changes %a of a %k whose optimizer is at work",
+    .claim.seen = "%c%r changed " TC_TEXT(
+        CALLS_IN_A_ROW) " times nothing but a %k whose optimizer has never stepped",
+    .at = TC_AT(SCHEDULER),
+    .judge = sets_judge,
 };

@@ -7,9 +7,8 @@
  * biases. By the calls that write: variables are looked at from the first forward on. An example
  * for each model that trains for the first time after a load.
  */
-#include "relation/claims.h"
+#include "relation/one_claim.h"
 
-#include "relation/form.h"
 #include "replay/symbols.h"
 
 /* What a load wrote to a matrix, as long as the model has not trained with it. */
@@ -37,10 +36,8 @@ static void writes_release(void *of_process)
 /* A matrix, or what has more dimensions. */
 static bool is_weight(const struct tc_value *operand)
 {
-    const struct tc_value *shape = tc_value_get(operand, "shape");
-
-    return tc_value_is(tc_value_get(operand, "tensor"), "Parameter") && shape &&
-           shape->kind == TC_VALUE_ARRAY && shape->n > 1;
+    return tc_value_is(tc_value_get(operand, "tensor"), "Parameter") &&
+           tc_n_dimensions(operand) > 1;
 }
 
 /* The weight that the call writes to: its receiver, or its first operand; TC_NONE for none. */
@@ -50,7 +47,7 @@ static int64_t weight_of(const struct tc_call *call)
 
     if (!operand && call->args && call->args->kind == TC_VALUE_OBJECT && call->args->n)
         operand = &call->args->members[0].value;
-    return is_weight(operand) ? tc_value_int(tc_value_get(operand, "id"), TC_NONE) : TC_NONE;
+    return is_weight(operand) ? tc_serial_of(operand) : TC_NONE;
 }
 
 static void on_write(struct writes *writes, const struct tc_call *call)
@@ -118,75 +115,52 @@ static bool is_news(struct writes *writes, const struct tc_process *process, int
     return is_news;
 }
 
-static void on_forward(struct writes *writes, const struct tc_event *event,
-                       const struct tc_sink *sink)
+static void on_forward(const struct tc_hearing *h)
 {
-    const int64_t root = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
+    struct writes *writes = tc_hearing_state(h);
+    const int64_t root = tc_serial_of(h->event->call->self);
     struct survey survey;
     struct tc_place place;
-    tc_sym outcome;
 
-    if (!writes->loaded.n || !is_news(writes, event->process, root))
+    if (!writes->loaded.n || !is_news(writes, h->event->process, root))
         return;
-    survey = take(writes, event->process, root);
+    survey = take(writes, h->event->process, root);
     if (!survey.n)
         return;
-    outcome = survey.n_undone == survey.n ? TC_SYM_CHANGED : TC_SYM_KEPT;
-    tc_place_of(event, &place);
+    tc_place_of(h->event, &place);
     place.at = survey.at == TC_SYM_EMPTY ? place.at : survey.at;
-    const struct tc_example example = {.key = TC_SYM_PARAMETER,
-                                       .situation = &tc_no_situation,
-                                       .outcome = &outcome,
-                                       .n_outcome = 1,
-                                       .place = &place,
-                                       .variable = survey.first};
-    sink->example(sink->context, event, &example);
+    tc_answer_of(h, survey.n_undone < survey.n,
+                 (struct tc_example){.place = &place, .variable = survey.first});
 }
 
-static void undone_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                           const struct tc_sink *sink)
+static void undone_judge(const struct tc_hearing *h)
 {
-    const struct tc_call *call = event->call;
+    const struct tc_call *call = h->event->call;
 
-    (void)symbols;
-    if (event->kind != TC_EVENT_CALL || event->process->is_worker || call->raised)
-        return;
     if (call->role == TC_ROLE_INIT || call->role == TC_ROLE_FILL)
-        on_write(tc_process_state(state, event->process), call);
-    else if (call->is_root && tc_is_training_forward(call))
-        on_forward(tc_process_state(state, event->process), event, sink);
+        on_write(tc_hearing_state(h), call);
+    else if (tc_is_training_forward(call))
+        on_forward(h);
 }
 
-const struct tc_source tc_source_undone = {.name = "undone",
-                                           .judged = "the first forward of training after a load",
-                                           .is_set = true,
-                                           .process_size = sizeof(struct writes),
-                                           .release_process = writes_release,
-                                           .observe = undone_observe};
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_SYM_PARAMETER},
-     .kind = TC_SYM_PARAMETER,
-     .of = TC_PARAM_VARIABLE,
-     .attr = TC_SYM_DATA,
-     .to = TC_SYM_KEPT,
-     .held = {TC_SYM_KEPT},
-     .broken = {TC_SYM_CHANGED},
-     .if_met = true,
-     .support = TC_SUPPORT_LAW,
-     .min_examples = 1,
-     .expected = "of what a load gave, some is left when the model trains with it",
-     .seen = "all matrices that were loaded have been initialised since, %v among them",
-     },
-};
-
-const struct tc_relation tc_event_contain_undone = {
-    .name = "EventContain/undone",
-    .summary = "weights that were loaded are not all initialised again before the model trains",
-    .hint = "Is the initialiser applied to the whole model after its weights were loaded?",
-    .source = &tc_source_undone,
-    .excused_by = 1u << TC_ROLE_LOAD | 1u << TC_ROLE_INIT | 1u << TC_ROLE_FILL,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_undone = {
+    TC_RULE(tc_rule_undone),
+    .form.name = "EventContain/undone",
+    .form.summary =
+        "weights that were loaded are not all initialised again before the model trains",
+    .form.hint = "Is the initialiser applied to the whole model after its weights were loaded?",
+    .form.excused_by = 1u << TC_ROLE_LOAD | 1u << TC_ROLE_INIT | 1u << TC_ROLE_FILL,
+    .source.name = "undone",
+    .source.judged = "the first forward of training after a load",
+    .source.process_size = sizeof(struct writes),
+    .source.release_process = writes_release,
+    TC_CLAIM_OF(TC_PARAM_VARIABLE, TC_SYM_PARAMETER, TC_SYM_DATA, TC_SYM_KEPT),
+    TC_CLAIM_ATOMS(TC_SYM_PARAMETER, TC_SYM_KEPT, TC_SYM_CHANGED),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_LAW,
+    .claim.min_examples = 1,
+    .claim.expected = "of what a load gave, some is left when the model trains with it",
+    .claim.seen = "all matrices that were loaded have been initialised since, %v among them",
+    .at = TC_AT(INIT) | TC_AT(FILL) | TC_AT_ROOT,
+    .judge = undone_judge,
 };

@@ -8,8 +8,7 @@
  *
  * An example for each matrix that the script initialises at random.
  */
-#include "relation/claims.h"
-#include "relation/form.h"
+#include "relation/one_claim.h"
 
 #include "replay/symbols.h"
 
@@ -26,71 +25,42 @@ static const struct tc_value *target_of(const struct tc_call *call)
                                               : tc_call_next_tensor(call, &(uint32_t){0});
 }
 
-static bool is_matrix(const struct tc_value *tensor)
-{
-    const struct tc_value *shape = tc_value_get(tensor, "shape");
-
-    return shape && shape->kind == TC_VALUE_ARRAY && shape->n > 1;
-}
-
 /* Is it told that all elements of the result are zero? */
 static bool gives_zero(const struct tc_call *call)
 {
     return tc_value_is_zero(tc_value_get(call->end->value, "constant"));
 }
 
-static void on_init(struct tc_map *zeroed, uint64_t target, const struct tc_event *event,
-                    const struct tc_sink *sink)
+static void zeroed_judge(const struct tc_hearing *h)
 {
-    const bool was_zeroed = tc_map_remove(zeroed, target);
+    const struct tc_call *call = h->event->call;
+    const struct tc_value *target = target_of(call);
 
-    tc_sink_word(sink, event, TC_SYM_INIT, was_zeroed ? TC_SYM_CHANGED : TC_SYM_KEPT);
-}
-
-static void zeroed_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                           const struct tc_sink *sink)
-{
-    const struct tc_call *call = event->call;
-
-    if (event->kind != TC_EVENT_CALL || event->process->is_worker || call->raised ||
-        (call->role != TC_ROLE_INIT && call->role != TC_ROLE_FILL) || !is_matrix(target_of(call)) ||
-        !tc_is_by_the_user(symbols, call))
+    if (tc_n_dimensions(target) < 2 || !tc_is_by_the_user(h->symbols, call))
         return;
-    struct tc_map *zeroed = tc_process_state(state, event->process);
-    const uint64_t target = (uint64_t)tc_value_int(tc_value_get(target_of(call), "id"), TC_NONE);
+    const uint64_t serial = (uint64_t)tc_serial_of(target);
     if (call->role == TC_ROLE_FILL && gives_zero(call))
-        tc_map_put(zeroed, target, 1);
+        tc_map_put(tc_hearing_state(h), serial, 1);
     else if (call->role == TC_ROLE_INIT && !tc_call_is_within(call->parent, TC_ROLE_INIT))
-        on_init(zeroed, target, event, sink);
+        tc_answer(h, !tc_map_remove(tc_hearing_state(h), serial));
 }
 
-const struct tc_source tc_source_zeroed = {.name = "zeroed",
-                                           .judged = "a random initialiser that the script calls",
-                                           .is_set = true,
-                                           .process_size = sizeof(struct tc_map),
-                                           .release_process = zeroed_release,
-                                           .observe = zeroed_observe};
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_SYM_INIT},
-     .roles = {TC_ROLE_INIT, TC_ROLE_FILL},
-     .n_roles = 2,
-     .held = {TC_SYM_KEPT},
-     .broken = {TC_SYM_CHANGED},
-     .if_met = true,
-     .support = TC_SUPPORT_LAW,
-     .expected = "no matrix that the script sets to zero is initialised at random after that",
-     .seen = "the matrix had been set to zero by the script",
-     },
-};
-
-const struct tc_relation tc_event_contain_zeroed = {
-    .name = "EventContain/zeroed",
-    .summary = "what the script sets to zero is not initialised at random after that",
-    .hint = "Does an initialiser of all layers come after one of a few?",
-    .needs_content = true,
-    .source = &tc_source_zeroed,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_zeroed = {
+    TC_RULE(tc_rule_zeroed),
+    .form.name = "EventContain/zeroed",
+    .form.summary = "what the script sets to zero is not initialised at random after that",
+    .form.hint = "Does an initialiser of all layers come after one of a few?",
+    .form.needs_content = true,
+    .source.name = "zeroed",
+    .source.judged = "a random initialiser that the script calls",
+    .source.process_size = sizeof(struct tc_map),
+    .source.release_process = zeroed_release,
+    TC_CLAIM_ROLES(TC_ROLE_INIT, TC_ROLE_FILL),
+    TC_CLAIM_ATOMS(TC_SYM_INIT, TC_SYM_KEPT, TC_SYM_CHANGED),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_LAW,
+    .claim.expected = "no matrix that the script sets to zero is initialised at random after that",
+    .claim.seen = "the matrix had been set to zero by the script",
+    .at = TC_AT(INIT) | TC_AT(FILL),
+    .judge = zeroed_judge,
 };

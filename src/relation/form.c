@@ -65,6 +65,25 @@ bool tc_outcome_has(const tc_sym *outcome, size_t n, tc_sym sym)
     return n && bsearch(&sym, outcome, n, sizeof(*outcome), tc_sym_compare);
 }
 
+int64_t tc_serial_of(const struct tc_value *object)
+{
+    return tc_value_int(tc_value_get(object, "id"), TC_NONE);
+}
+
+int64_t tc_n_dimensions(const struct tc_value *tensor)
+{
+    const struct tc_value *shape = tc_value_get(tensor, "shape");
+
+    return shape && shape->kind == TC_VALUE_ARRAY ? (int64_t)shape->n : -1;
+}
+
+int64_t tc_size_of(const struct tc_value *tensor, uint32_t i)
+{
+    return (int64_t)i < tc_n_dimensions(tensor)
+               ? tc_value_int(&tc_value_get(tensor, "shape")->items[i], -1)
+               : -1;
+}
+
 bool tc_is_rich(const struct tc_value *tensor)
 {
     const struct tc_value *distinct = tc_value_get(tc_value_get(tensor, "summary"), "distinct");

@@ -24,6 +24,13 @@ tc_sym tc_token_of_param(struct tc_strtab *symbols, const struct tc_param *param
 bool tc_param_has_role(const struct tc_strtab *symbols, const struct tc_param *param,
                        enum tc_role role);
 
+/* The serial of an object as a trace has it; TC_NONE of none. */
+int64_t tc_serial_of(const struct tc_value *object);
+/* Of a tensor; -1 where no shape is told. */
+int64_t tc_n_dimensions(const struct tc_value *tensor);
+/* The size of its i-th dimension from 0; -1 past the last. */
+int64_t tc_size_of(const struct tc_value *tensor, uint32_t i);
+
 /* Is it a tensor of integers that are not drawn again by chance? */
 bool tc_is_rich(const struct tc_value *tensor);
 

@@ -13,115 +13,117 @@
 #include "invariant/describe.h"
 #include "invariant/situation_field.h"
 #include "relation/claims.h"
+#include "relation/one_claim.h"
 #include "relation/operand_form.h"
 
-/* Where examples come from, each once. */
-#define SOURCES(X)           \
-    X(tc_source_contents)    \
-    X(tc_source_owned)       \
-    X(tc_source_changes)     \
-    X(tc_source_gradients)   \
-    X(tc_source_sets)        \
-    X(tc_source_window)      \
-    X(tc_source_clearing)    \
-    X(tc_source_operands)    \
-    X(tc_source_replica)     \
-    X(tc_source_alias)       \
-    X(tc_source_peer)        \
-    X(tc_source_steady)      \
-    X(tc_source_apart)       \
-    X(tc_source_statistics)  \
-    X(tc_source_models)      \
-    X(tc_source_groups)      \
-    X(tc_source_undone)      \
-    X(tc_source_copied)      \
-    X(tc_source_parts)       \
-    X(tc_source_zeroed)      \
-    X(tc_source_again)       \
-    X(tc_source_rate)        \
-    X(tc_source_padding)     \
-    X(tc_source_next)        \
-    X(tc_source_run)         \
-    X(tc_source_follow)      \
-    X(tc_source_distinct)    \
-    X(tc_source_givers)      \
-    X(tc_source_terms)       \
-    X(tc_source_columns)     \
-    X(tc_source_blank)       \
-    X(tc_source_said_frozen) \
-    X(tc_source_sign)        \
-    X(tc_source_exact)       \
-    X(tc_source_draws)       \
-    X(tc_source_settings)    \
-    X(tc_source_facts)       \
-    X(tc_source_python)
+/* Where examples come from, each once: a source, or a rule that is one. */
+#define SOURCES(S, R)     \
+    S(tc_source_contents) \
+    S(tc_source_owned)    \
+    S(tc_source_changes)  \
+    R(tc_rule_owned)      \
+    R(tc_rule_sets)       \
+    S(tc_source_window)   \
+    S(tc_source_clearing) \
+    S(tc_source_operands) \
+    S(tc_source_replica)  \
+    R(tc_rule_alias)      \
+    R(tc_rule_peer)       \
+    S(tc_source_steady)   \
+    R(tc_rule_apart)      \
+    R(tc_rule_statistics) \
+    S(tc_source_models)   \
+    S(tc_source_groups)   \
+    R(tc_rule_undone)     \
+    R(tc_rule_copied)     \
+    R(tc_rule_parts)      \
+    R(tc_rule_zeroed)     \
+    R(tc_rule_again)      \
+    S(tc_source_rate)     \
+    R(tc_rule_padding)    \
+    R(tc_rule_next)       \
+    S(tc_source_run)      \
+    S(tc_source_follow)   \
+    S(tc_source_distinct) \
+    S(tc_source_givers)   \
+    S(tc_source_terms)    \
+    R(tc_rule_column)     \
+    R(tc_rule_blank)      \
+    R(tc_rule_frozen)     \
+    R(tc_rule_sign)       \
+    R(tc_rule_exact)      \
+    S(tc_source_draws)    \
+    S(tc_source_settings) \
+    S(tc_source_facts)    \
+    S(tc_source_python)
 
-/* Every form, in the order of reports. */
-#define FORMS(X)                 \
-    X(tc_consistent_replica)     \
-    X(tc_consistent_alias)       \
-    X(tc_consistent_peer)        \
-    X(tc_consistent_steady)      \
-    X(tc_consistent_apart)       \
-    X(tc_consistent_statistics)  \
-    X(tc_consistent_models)      \
-    X(tc_consistent_groups)      \
-    X(tc_event_contain_some)     \
-    X(tc_event_contain_none)     \
-    X(tc_event_contain_each)     \
-    X(tc_event_contain_within)   \
-    X(tc_event_contain_restored) \
-    X(tc_event_contain_owned)    \
-    X(tc_event_contain_undone)   \
-    X(tc_event_contain_copied)   \
-    X(tc_event_contain_parts)    \
-    X(tc_event_contain_zeroed)   \
-    X(tc_event_contain_again)    \
-    X(tc_event_contain_sets)     \
-    X(tc_api_sequence_window)    \
-    X(tc_api_sequence_between)   \
-    X(tc_api_sequence_run)       \
-    X(tc_api_sequence_follow)    \
-    X(tc_api_arg_constant)       \
-    X(tc_api_arg_equal)          \
-    X(tc_api_arg_upper)          \
-    X(tc_api_arg_never)          \
-    X(tc_api_arg_rate)           \
-    X(tc_api_arg_padding)        \
-    X(tc_api_arg_blank)          \
-    X(tc_api_arg_frozen)         \
-    X(tc_api_arg_terms)          \
-    X(tc_api_arg_column)         \
-    X(tc_api_arg_distinct)       \
-    X(tc_api_arg_setting)        \
-    X(tc_api_output_constant)    \
-    X(tc_api_output_equal)       \
-    X(tc_api_output_lower)       \
-    X(tc_api_output_upper)       \
-    X(tc_api_output_finite)      \
-    X(tc_api_output_sign)        \
-    X(tc_api_output_exact)       \
-    X(tc_api_output_distinct)    \
-    X(tc_api_output_next)        \
-    X(tc_fact_arg_value)         \
-    X(tc_fact_arg_source)        \
-    X(tc_fact_output_value)      \
-    X(tc_fact_count)             \
-    X(tc_fact_before)            \
-    X(tc_fact_set)               \
-    X(tc_fact_attribute)
+/* Every form, or rule that is one, in the order of reports. */
+#define FORMS(F, R)              \
+    F(tc_consistent_replica)     \
+    R(tc_rule_alias)             \
+    R(tc_rule_peer)              \
+    F(tc_consistent_steady)      \
+    R(tc_rule_apart)             \
+    R(tc_rule_statistics)        \
+    F(tc_consistent_models)      \
+    F(tc_consistent_groups)      \
+    F(tc_event_contain_some)     \
+    F(tc_event_contain_none)     \
+    F(tc_event_contain_each)     \
+    F(tc_event_contain_within)   \
+    F(tc_event_contain_restored) \
+    R(tc_rule_owned)             \
+    R(tc_rule_undone)            \
+    R(tc_rule_copied)            \
+    R(tc_rule_parts)             \
+    R(tc_rule_zeroed)            \
+    R(tc_rule_again)             \
+    R(tc_rule_sets)              \
+    F(tc_api_sequence_window)    \
+    F(tc_api_sequence_between)   \
+    F(tc_api_sequence_run)       \
+    F(tc_api_sequence_follow)    \
+    F(tc_api_arg_constant)       \
+    F(tc_api_arg_equal)          \
+    F(tc_api_arg_upper)          \
+    F(tc_api_arg_never)          \
+    F(tc_api_arg_rate)           \
+    R(tc_rule_padding)           \
+    R(tc_rule_blank)             \
+    R(tc_rule_frozen)            \
+    F(tc_api_arg_terms)          \
+    R(tc_rule_column)            \
+    F(tc_api_arg_distinct)       \
+    F(tc_api_arg_setting)        \
+    F(tc_api_output_constant)    \
+    F(tc_api_output_equal)       \
+    F(tc_api_output_lower)       \
+    F(tc_api_output_upper)       \
+    F(tc_api_output_finite)      \
+    R(tc_rule_sign)              \
+    R(tc_rule_exact)             \
+    F(tc_api_output_distinct)    \
+    R(tc_rule_next)              \
+    F(tc_fact_arg_value)         \
+    F(tc_fact_arg_source)        \
+    F(tc_fact_output_value)      \
+    F(tc_fact_count)             \
+    F(tc_fact_before)            \
+    F(tc_fact_set)               \
+    F(tc_fact_attribute)
 
-#define X(source) extern const struct tc_source source;
-SOURCES(X)
-#undef X
-#define X(form) extern const struct tc_relation form;
-FORMS(X)
-#undef X
+#define NOTHING(rule)
+#define DECLARE_SOURCE(source) extern const struct tc_source source;
+#define DECLARE_FORM(form)     extern const struct tc_relation form;
+#define DECLARE_RULE(rule)     extern const struct tc_relation_rule rule;
+SOURCES(DECLARE_SOURCE, NOTHING)
+FORMS(DECLARE_FORM, DECLARE_RULE)
 
-#define X(item) &item,
-const struct tc_source *const tc_sources[] = {SOURCES(X) NULL};
-const struct tc_relation *const tc_relations[] = {FORMS(X) NULL};
-#undef X
+#define ADDRESS(item)   &item,
+#define SOURCE_OF(rule) &rule.source,
+#define FORM_OF(rule)   &rule.form,
+const struct tc_source *const tc_sources[] = {SOURCES(ADDRESS, SOURCE_OF) NULL};
+const struct tc_relation *const tc_relations[] = {FORMS(ADDRESS, FORM_OF) NULL};
 
 _Static_assert(sizeof(tc_sources) / sizeof(*tc_sources) <= TC_MAX_SOURCES, "too many sources");
 
@@ -155,6 +157,15 @@ void *tc_source_open(const struct tc_source *source)
     if (source->process_size)
         states->size = source->process_size;
     return states;
+}
+
+void tc_source_observe(const struct tc_source *source, void *state, struct tc_strtab *symbols,
+                       const struct tc_event *event, const struct tc_sink *sink)
+{
+    if (source->rule)
+        tc_rule_observe(source->rule, state, symbols, event, sink);
+    else
+        source->observe(state, symbols, event, sink);
 }
 
 void *tc_process_state(void *state, const struct tc_process *process)

@@ -148,8 +148,10 @@ struct tc_source {
     /* For a source whose examples depend on what they are asked for: called for each invariant
      * before the first event. NULL: it needs to know nothing. */
     void (*expect)(void *state, struct tc_strtab *symbols, const struct tc_invariant *invariant);
+    /* One of the two: see tc_source_observe(). */
     void (*observe)(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                     const struct tc_sink *sink);
+    const struct tc_relation_rule *rule; /* one_claim.h */
     /* Bytes of state that wait for other processes; NULL: it never waits. */
     size_t (*held)(const void *state);
 
@@ -165,8 +167,9 @@ struct tc_process_states {
     size_t size;
 };
 
-struct tc_claim;     /* claims.h */
-struct tc_statement; /* operand.h */
+struct tc_claim;         /* claims.h */
+struct tc_relation_rule; /* one_claim.h */
+struct tc_statement;     /* operand.h */
 
 /* When that happened which makes an example break the invariant: causes come before effects. */
 enum tc_fault {
@@ -258,6 +261,9 @@ uint32_t tc_source_number(const struct tc_source *source);
 /* The state of one, which may be NULL. */
 void *tc_source_open(const struct tc_source *source);
 void tc_source_close(const struct tc_source *source, void *state);
+/* Show it an event, which it may make examples of. */
+void tc_source_observe(const struct tc_source *source, void *state, struct tc_strtab *symbols,
+                       const struct tc_event *event, const struct tc_sink *sink);
 /* Of a source with process_size, by its state: what it keeps of the process, zeros at first. */
 void *tc_process_state(void *state, const struct tc_process *process);
 /* Open and close the states of all sources, by number. */

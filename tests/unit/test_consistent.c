@@ -6,9 +6,11 @@
 #include "feed.h"
 
 #include "relation/consistent.h"
+#include "relation/one_claim.h"
 #include "relation/ranks.h"
 
-extern const struct tc_source tc_source_alias, tc_source_peer, tc_source_steady;
+extern const struct tc_source tc_source_steady;
+extern const struct tc_relation_rule tc_rule_alias, tc_rule_peer;
 
 /* A loop of one process, and the examples of one source as lines "VARIABLE: outcome, ...". */
 struct world {
@@ -48,7 +50,7 @@ static void on_event(void *context, const struct tc_event *event)
     struct world *w = context;
     const struct tc_sink sink = {.example = on_example, .context = w};
 
-    w->source->observe(w->state, w->symbols, event, &sink);
+    tc_source_observe(w->source, w->state, w->symbols, event, &sink);
 }
 
 static void open_world(struct world *w, const struct tc_source *source)
@@ -132,7 +134,7 @@ static void peers_share_their_dtype(void **state)
     struct world w;
 
     (void)state;
-    open_world(&w, &tc_source_peer);
+    open_world(&w, &tc_rule_peer.source);
     var(&w, 1, "a", FROZEN);
     var(&w, 2, "b", FROZEN);
     assert_string_equal(strchr(window(&w), ':'), ": dtype equal\n");
@@ -146,7 +148,7 @@ static void copies_are_compared_once_they_have_moved(void **state)
     struct world w;
 
     (void)state;
-    open_world(&w, &tc_source_alias);
+    open_world(&w, &tc_rule_alias.source);
     var(&w, 1, "embedding.weight", TRAINED "," DATA("1"));
     var(&w, 2, "head.weight", TRAINED "," DATA("1"));
     var(&w, 3, "other.weight", TRAINED "," DATA("5"));
@@ -164,7 +166,7 @@ static void what_three_share_is_a_constant(void **state)
     struct world w;
 
     (void)state;
-    open_world(&w, &tc_source_alias);
+    open_world(&w, &tc_rule_alias.source);
     var(&w, 1, "a.weight", TRAINED "," DATA("1"));
     var(&w, 2, "b.weight", TRAINED "," DATA("1"));
     var(&w, 3, "c.weight", TRAINED "," DATA("1"));
@@ -179,7 +181,7 @@ static void clones_of_one_template_are_no_copies(void **state)
     struct world w;
 
     (void)state;
-    open_world(&w, &tc_source_alias);
+    open_world(&w, &tc_rule_alias.source);
     var(&w, 1, "blocks.9.weight", TRAINED "," DATA("1"));
     var(&w, 2, "blocks.10.weight", TRAINED "," DATA("1"));
     window(&w);
