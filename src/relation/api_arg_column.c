@@ -15,9 +15,9 @@
 #include "relation/one_claim.h"
 
 #include "relation/operand.h"
+#include "relation/third_time.h"
 #include "replay/symbols.h"
 
-#define MIN_PAIRS   3
 #define MAX_RESULTS 16384
 
 enum made {
@@ -87,7 +87,7 @@ static tc_sym outcome_of(struct columns *columns, const struct tc_value *x,
             columns->has_grid = true;
         else
             columns->n_pairs++;
-        return columns->n_pairs >= MIN_PAIRS && !columns->has_grid ? TC_SYM_DIFFERS : TC_NO_SYM;
+        return columns->n_pairs >= TC_THIRD_TIME && !columns->has_grid ? TC_SYM_DIFFERS : TC_NO_SYM;
     }
     return tc_operand_is_same_shape(tc_value_get(x, "shape"), tc_value_get(other, "shape"))
                ? TC_SYM_EQUAL

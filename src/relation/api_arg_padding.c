@@ -14,12 +14,11 @@
  * one that is the same for all queries.
  */
 #include "relation/one_claim.h"
+#include "relation/third_time.h"
 
 #include <string.h>
 
 #include "replay/symbols.h"
-
-#define MIN_TURNED 3
 
 /* Of one process. */
 struct masks {
@@ -94,7 +93,7 @@ static void padding_judge(const struct tc_hearing *h)
     const bool turned = is_turned(summary, call->role);
     masks = tc_hearing_state(h);
     masks->has_sound |= !turned;
-    if (!turned || (!masks->has_sound && ++masks->n_turned >= MIN_TURNED))
+    if (!turned || (!masks->has_sound && ++masks->n_turned >= TC_THIRD_TIME))
         tc_answer(h, !turned);
 }
 

@@ -14,10 +14,9 @@
  */
 #include "relation/claims.h"
 #include "relation/form.h"
+#include "relation/third_time.h"
 
 #include "replay/symbols.h"
-
-#define STEPS_IN_A_ROW 3
 
 /* A rate as large is a factor as well: the square of one is one. */
 #define MAX_RATE  0.1
@@ -73,11 +72,11 @@ static size_t outcome_of(struct steps *steps, const struct tc_event *event, bool
 
     if (!tc_value_number(tc_value_get(settings, "lr"), &rate))
         return 0;
-    steps->n_at_zero = rate == 0 && is_idle(event) ? steps->n_at_zero + 1 : 0;
+    steps->n_at_zero = tc_in_a_row(steps->n_at_zero, rate == 0 && is_idle(event));
     steps->n_learned += rate != 0;
     if (rate != 0)
         out[n++] = TC_SYM_NOT_ZERO;
-    else if (steps->n_at_zero >= STEPS_IN_A_ROW && steps->n_at_zero >= steps->n_learned / 2)
+    else if (steps->n_at_zero >= TC_THIRD_TIME && steps->n_at_zero >= steps->n_learned / 2)
         out[n++] = TC_SYM_ZERO;
     if (!steps->has_stepped && !has_loaded && rate > 0 &&
         tc_value_number(tc_value_get(settings, "initial_lr"), &given) && given > 0 &&
@@ -130,10 +129,9 @@ const struct tc_source tc_source_rate = {.name = "rate",
     }
 
 static const struct tc_claim claims[] = {
-    CLAIM(
-        TC_SYM_IS, TC_SYM_NOT_ZERO, TC_SYM_NOT_ZERO, TC_SYM_ZERO,
-        "no optimizer takes " TC_TEXT(STEPS_IN_A_ROW) " steps in a row at a rate of zero",
-        "lr was 0, and nothing changed, for " TC_TEXT(STEPS_IN_A_ROW) " steps in a row or more%r"),
+    CLAIM(TC_SYM_IS, TC_SYM_NOT_ZERO, TC_SYM_NOT_ZERO, TC_SYM_ZERO,
+          "no optimizer takes " TC_TEXT(TC_THIRD_TIME) " steps in a row at a rate of zero",
+          "lr was 0, and nothing changed, for " TC_TEXT(TC_THIRD_TIME) " steps in a row or more%r"),
     CLAIM(TC_SYM_IS, TC_SYM_DISTINCT_VALUE, TC_SYM_DIFFERS, TC_SYM_EQUAL,
           "the first step of an optimizer does not have the square of the rate that it was given",
           "lr is initial_lr times itself%r"),
@@ -145,7 +143,7 @@ const struct tc_relation tc_api_arg_rate = {
     .hint = "Is the schedule as long as the training, and does it give a factor where it is asked "
             "for one?",
     .excused_by = 1u << TC_ROLE_LOAD,
-    .lag = STEPS_IN_A_ROW - 1,
+    .lag = TC_THIRD_TIME - 1,
     .source = &tc_source_rate,
     .claims = claims,
     .n_claims = TC_N_CLAIMS(claims),

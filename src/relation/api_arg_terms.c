@@ -18,6 +18,7 @@
  */
 #include "relation/claims.h"
 #include "relation/form.h"
+#include "relation/third_time.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,9 +30,6 @@
 #define MAX_TERMS   32
 #define MAX_TENSORS 16
 #define MAX_KNOWN   16384
-
-/* A total of totals: the first two may be wanted, as a gradient of a part is looked at. */
-#define MIN_NESTED 3
 
 struct sum {
     size_t n;
@@ -390,7 +388,8 @@ static void judge(struct losses *losses, const struct tc_event *event, const str
     uint64_t pointer;
     const bool has_sum = tc_map_get(&losses->sums, (uint64_t)serial, &pointer);
     const struct sum *sum = has_sum ? (const struct sum *)(uintptr_t)pointer : &no_sum;
-    const bool is_nested = nest(losses, serial, sum) >= MIN_NESTED;
+    /* The first two totals of totals may be wanted, as a gradient of a part is looked at. */
+    const bool is_nested = nest(losses, serial, sum) >= TC_THIRD_TIME;
 
     if (sum->n < 2)
         return;

@@ -10,12 +10,12 @@
  * An example for each batch.
  */
 #include "relation/one_claim.h"
+#include "relation/third_time.h"
 
 #include "base/hash.h"
 #include "replay/symbols.h"
 
-#define MIN_ROWS     4
-#define MIN_REPEATED 3
+#define MIN_ROWS 4
 
 /* What one iterator has returned. */
 struct pass {
@@ -70,7 +70,7 @@ static void on_batch(const struct tc_hearing *h, struct pass *pass, struct tc_st
     const bool is_repeated = note(pass, tc_hash64(digest.text, digest.size, 0)) && pass->differs;
 
     pass->n_repeated += is_repeated;
-    if (!is_repeated || pass->n_repeated >= MIN_REPEATED)
+    if (!is_repeated || pass->n_repeated >= TC_THIRD_TIME)
         tc_answer(h, !is_repeated);
 }
 

@@ -12,12 +12,12 @@
  * divergence (`log_target`) of a part of the classes, and of what was drawn: there is no example.
  */
 #include "relation/one_claim.h"
+#include "relation/third_time.h"
 
 #include "base/map.h"
 #include "replay/symbols.h"
 
-#define MIN_NEGATIVE 3
-#define ROUNDING     (-1e-4)
+#define ROUNDING (-1e-4)
 
 /* Of one process: by function, how often its result was below zero. */
 static void counts_release(void *of_process)
@@ -41,7 +41,7 @@ static void sign_judge(const struct tc_hearing *h)
         return;
     const bool is_negative = number->number < ROUNDING;
     uint64_t *n = tc_map_at(tc_hearing_state(h), call->descriptor, &is_new);
-    if (!is_negative || ++*n >= MIN_NEGATIVE)
+    if (!is_negative || ++*n >= TC_THIRD_TIME)
         tc_answer(h, !is_negative);
 }
 

@@ -17,6 +17,7 @@
  */
 #include "relation/api_sequence.h"
 #include "relation/claims.h"
+#include "relation/third_time.h"
 
 #include <string.h>
 
@@ -285,8 +286,7 @@ static const struct tc_member_call *made_anew(const struct tc_window *window, si
     return NULL;
 }
 
-#define PLAIN_FOR_EACH  10
-#define EQUAL_DISTANCES 3
+#define PLAIN_FOR_EACH 10
 
 /* How many distances in a row are the same, with the one that ends here? Shorter ones are those of
  * bad luck that lasts. */
@@ -304,7 +304,7 @@ static bool is_decided(const struct progress *progress)
 {
     return progress->leaves_out ||
            (progress->n_plain >= PLAIN_FOR_EACH * (progress->n_left_out + 1) &&
-            equal_distances(progress) < EQUAL_DISTANCES);
+            equal_distances(progress) < TC_THIRD_TIME);
 }
 
 static void leave_out(struct progress *progress)

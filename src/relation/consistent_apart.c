@@ -11,18 +11,16 @@
  * An example for each setting in each step of its optimizer.
  */
 #include "relation/one_claim.h"
+#include "relation/third_time.h"
 
 #include <string.h>
 
 #include "base/hash.h"
 #include "replay/symbols.h"
 
-/* Values in common from which on the groups are one. */
-#define MIN_COMMON 3
-/* Steps in a row that lead groups to one value; and how much further than the last of them did the
- * groups may come at once, where they meet. */
-#define MIN_CLOSER 3
-#define MAX_LEAP   2
+/* How much further than the last step that led groups to one value did they may come at once, where
+ * they meet. */
+#define MAX_LEAP 2
 
 /* One setting of all groups of one optimizer, in the step at hand and since. */
 struct contrast {
@@ -35,7 +33,7 @@ struct contrast {
     bool was_met;      /* before this step */
     double low, high;  /* in this step */
     double gap, leap;  /* in the last step in which they differed; how much it had closed last */
-    unsigned n_closer; /* times in a row that it closed */
+    uint64_t n_closer; /* times in a row that it closed */
     bool has_converged;
     int64_t serial; /* of the group met first */
     tc_sym group, attr;
@@ -88,12 +86,12 @@ static void follow(struct contrast *contrast)
 
     if (!contrast->differs) {
         contrast->has_converged =
-            contrast->n_closer >= MIN_CLOSER && contrast->gap <= MAX_LEAP * contrast->leap;
+            contrast->n_closer >= TC_THIRD_TIME && contrast->gap <= MAX_LEAP * contrast->leap;
         return;
     }
     if (contrast->was_met && gap != contrast->gap) {
         contrast->leap = contrast->gap - gap;
-        contrast->n_closer = contrast->leap > 0 ? contrast->n_closer + 1 : 0;
+        contrast->n_closer = tc_in_a_row(contrast->n_closer, contrast->leap > 0);
     }
     contrast->gap = gap;
 }
@@ -109,7 +107,7 @@ static void judge(const struct tc_hearing *h, struct contrast *contrast)
         contrast->n_common++;
         contrast->last = contrast->value;
     }
-    if (!contrast->differs && contrast->n_common < MIN_COMMON)
+    if (!contrast->differs && contrast->n_common < TC_THIRD_TIME)
         return;
     if (!contrast->differs && contrast->has_converged)
         tc_answer_excused(h, &group, TC_EXCUSE_CONVERGED);

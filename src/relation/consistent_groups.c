@@ -13,6 +13,7 @@
  * process that has them, of the decay at its first.
  */
 #include "relation/consistent.h"
+#include "relation/third_time.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,6 @@
 #include "replay/symbols.h"
 
 #define MAX_GROUPS 64
-/* A schedule of the script's own may scale the rates after the first of them. */
-#define STEPS_TO_SCALE 3
 
 /* Of one optimizer. */
 struct parted {
@@ -158,7 +157,8 @@ static void judge_settings(struct groups *groups, struct tc_strtab *symbols,
     for (; n < MAX_GROUPS && (group = group_at(symbols, event->process, first, n)); n++)
         if (!odd.group)
             odd = find_odd(symbols, first, group);
-    if (n < 2 || ++*tc_map_at(&groups->told, (uint64_t)first->serial, &is_new) != STEPS_TO_SCALE)
+    /* A schedule of the script's own may scale the rates after the first step. */
+    if (n < 2 || ++*tc_map_at(&groups->told, (uint64_t)first->serial, &is_new) != TC_THIRD_TIME)
         return;
     variable.serial = odd.group ? odd.group->serial : first->serial;
     variable.name = odd.group ? name_of_setting(symbols, &odd) : first->name;

@@ -11,17 +11,16 @@
  * that train, and for each follower in it.
  */
 #include "relation/consistent.h"
+#include "relation/third_time.h"
 
 #include <string.h>
 
 #include "base/hash.h"
 #include "replay/symbols.h"
 
-#define WINDOWS_IN_A_ROW 3
-#define MIN_MATRICES     2
-#define MIN_MOVES        3
-#define MIN_FOLLOWED     10 /* moves of one copy after which the other is late */
-#define MAX_MODELS       64
+#define MIN_MATRICES 2
+#define MIN_FOLLOWED 10 /* moves of one copy after which the other is late */
+#define MAX_MODELS   64
 
 /* Of one root, now and up to now. */
 struct model {
@@ -30,7 +29,7 @@ struct model {
     uint64_t window;           /* in which that was so */
     size_t n;                  /* matrices */
     unsigned n_moves;          /* windows in which some changed */
-    unsigned n_alike;          /* in a row in which it moved and was as another that moved */
+    uint64_t n_alike;          /* in a row in which it moved and was as another that moved */
     uint64_t n_asked;          /* windows in which it was */
     bool is_asked;             /* in the open one */
     bool is_trained, has_moved;
@@ -140,14 +139,14 @@ static void judge_twins(struct model *const models[], size_t n, const struct tc_
         for (size_t j = 0; j < n; j++)
             is_alike |= j != i && is_training(models[j]) && models[j]->n == models[i]->n &&
                         models[j]->now == models[i]->now;
-        models[i]->n_alike = is_alike ? models[i]->n_alike + 1 : 0;
+        models[i]->n_alike = tc_in_a_row(models[i]->n_alike, is_alike);
         if (is_alike && (!twin || twin->root < models[i]->root))
             twin = models[i];
         if (last && !twin)
             emit(event, sink, TC_SYM_DISTINCT, TC_SYM_DISTINCT, models[i]);
         last = models[i];
     }
-    if (twin && twin->n_alike >= WINDOWS_IN_A_ROW)
+    if (twin && twin->n_alike >= TC_THIRD_TIME)
         emit(event, sink, TC_SYM_DISTINCT, TC_SYM_REPEATED, twin);
 }
 
@@ -156,8 +155,8 @@ static const struct model *source_of(const struct model *model, struct model *co
                                      size_t n)
 {
     for (size_t i = 0; i < n && !model->is_trained; i++)
-        if (models[i]->is_trained && models[i]->n_moves >= MIN_MOVES && models[i]->n == model->n &&
-            models[i]->first == model->first)
+        if (models[i]->is_trained && models[i]->n_moves >= TC_THIRD_TIME &&
+            models[i]->n == model->n && models[i]->first == model->first)
             return models[i];
     return NULL;
 }
@@ -182,7 +181,7 @@ static bool has_follower(const struct model *source, struct model *const models[
 /* Is it asked in most steps, as what a loss needs is? */
 static bool is_needed(const struct model *model, uint64_t n_windows)
 {
-    return model->n_asked >= MIN_MOVES && 2 * model->n_asked > n_windows;
+    return model->n_asked >= TC_THIRD_TIME && 2 * model->n_asked > n_windows;
 }
 
 static void judge_followers(const struct models *all, struct model *const models[], size_t n,
@@ -238,7 +237,7 @@ static const struct tc_claim claims[] = {
     CLAIM(TC_SYM_DISTINCT, TC_SYM_REPEATED,
           "two models that train do not stay copies of each other",
           "the model of %v has been equal to another in all matrices for " TC_TEXT(
-              WINDOWS_IN_A_ROW) " steps, though both train"),
+              TC_THIRD_TIME) " steps, though both train"),
     CLAIM(TC_SYM_CHANGED, TC_SYM_UNCHANGED,
           "a copy of a model that trains follows it, where the copy of another model does",
           "the model of %v has never changed, while the model that it began as has, and a copy of "

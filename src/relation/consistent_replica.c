@@ -38,6 +38,7 @@
 
 #include "base/hash.h"
 #include "relation/generations.h"
+#include "relation/third_time.h"
 #include "replay/setting.h"
 #include "replay/symbols.h"
 
@@ -47,9 +48,6 @@
 
 /* So many steps may ranks go their own ways before they meet again. */
 #define MAX_APART 64
-
-/* So many steps in a row may all ranks have the same batch. */
-#define MAX_ALIKE 2
 
 /* Ranks of a world above this are not followed one by one. */
 #define MAX_RANKS 65536
@@ -94,7 +92,7 @@ struct pending_step {
 struct steps {
     TC_VEC(struct pending_step *) items; /* by step */
     TC_VEC(struct pending_step *) apart; /* settled but not told, until the ranks meet again */
-    unsigned n_alike;                    /* with one batch for all ranks, in a row */
+    uint64_t n_alike;                    /* with one batch for all ranks, in a row */
     size_t longest;  /* so many steps in a row were they apart, at most, before they met again */
     bool has_parted; /* they did not: later steps are told at once */
     struct tc_ranks absent; /* not waited for until they report again */
@@ -697,8 +695,9 @@ static void weigh_batch(struct steps *steps, struct pending_step *step)
     if (!tc_map_get(&step->by_name, TC_SYM_BATCH, &at))
         return;
     struct replica *batch = &step->variables.items[at];
-    steps->n_alike = batch->data_differs ? 0 : steps->n_alike + 1;
-    batch->is_untold = !are_replicas(step) || (!batch->data_differs && steps->n_alike <= MAX_ALIKE);
+    steps->n_alike = tc_in_a_row(steps->n_alike, !batch->data_differs);
+    batch->is_untold =
+        !are_replicas(step) || (!batch->data_differs && steps->n_alike < TC_THIRD_TIME);
 }
 
 /* A step that all ranks have reported, or that nobody waits for any more. */

@@ -8,6 +8,7 @@
  * Judged when Ea returns; a call that raised says nothing.
  */
 #include "relation/form.h"
+#include "relation/third_time.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,9 +67,6 @@ static struct gradients gradients_around(const struct tc_event *event)
         count_gradient(&g, v, call);
     return g;
 }
-
-/* A batch may leave nothing to learn: rewards that are all alike, margins that are all kept. */
-#define FLAT_STEPS_IN_A_ROW 3
 
 struct contents_state {
     struct tc_map lines; /* (process, call, line of the script) → struct line * */
@@ -148,7 +146,8 @@ static bool has_gradient_elsewhere(const struct tc_event *event)
     return g.any;
 }
 
-/* Were all gradients computed to be zero, by a line that gave others before, and not for long? A
+/* A batch may leave nothing to learn: rewards that are all alike, margins that are all kept. Were
+ * all gradients computed to be zero, by a line that gave others before, and not for long? A
  * line that gave none yet stands behind a layer that starts at zero, if that layer has some. */
 static bool is_flat(struct contents_state *s, const struct tc_event *event,
                     const struct gradients *g)
@@ -164,7 +163,7 @@ static bool is_flat(struct contents_state *s, const struct tc_event *event,
         line->flat_since = call->step;
     line->has_given |= g->any_after;
     line->is_flat = !g->any_after && (line->has_given || has_gradient_elsewhere(event));
-    return line->is_flat && call->step - line->flat_since < FLAT_STEPS_IN_A_ROW - 1;
+    return line->is_flat && call->step - line->flat_since < TC_THIRD_TIME - 1;
 }
 
 /*

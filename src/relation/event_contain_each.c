@@ -10,6 +10,7 @@
 #include "relation/claims.h"
 #include "relation/form.h"
 #include "relation/frozen.h"
+#include "relation/third_time.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -21,7 +22,6 @@
 /* Only the third call in a row without a change counts as "unchanged": once can be rounding. Of
  * what earlier steps have changed it is the tenth: near the end of a schedule, or where an
  * optimizer rounds to few values, several steps in a row are too small to show. */
-#define CALLS_IN_A_ROW       3
 #define STEPS_AFTER_A_CHANGE 10
 
 /* A parameter without a gradient may rest, as the head of a task that has no turn: it counts only
@@ -152,7 +152,7 @@ static bool is_one_of_several(const struct each_example *x, const struct tc_vari
 /* So many calls in a row without a change are more than rounding. */
 static unsigned calls_that_count(const struct tc_variable *variable)
 {
-    return variable->data == variable->first_data ? CALLS_IN_A_ROW : STEPS_AFTER_A_CHANGE;
+    return variable->data == variable->first_data ? TC_THIRD_TIME : STEPS_AFTER_A_CHANGE;
 }
 
 /* A bias before a norm has a gradient of rounding alone, now tiny and now a little larger: times a
@@ -204,7 +204,7 @@ static enum tc_excuse excuse_of(const struct each_example *x, const struct tc_va
         return TC_EXCUSE_UNREADABLE;
     if (call->role == TC_ROLE_STEP)
         return excuse_of_rest(x, variable, grad, streak);
-    return streak >= CALLS_IN_A_ROW ? TC_EXCUSE_NONE : TC_EXCUSE_ONCE;
+    return streak >= TC_THIRD_TIME ? TC_EXCUSE_NONE : TC_EXCUSE_ONCE;
 }
 
 /* Which optimizer stepped the variable before: this one, another or, at the first step, none. */

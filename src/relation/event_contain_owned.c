@@ -8,12 +8,9 @@
  */
 #include "relation/consistent.h"
 #include "relation/one_claim.h"
+#include "relation/third_time.h"
 
 #include "replay/symbols.h"
-
-/* An optimizer shows what it owns when it is first called, which may be some windows later. Who
- * freezes for fewer only keeps a gradient away, as from a discriminator. */
-#define WINDOWS_IN_A_ROW 3
 
 /* Of one process, by serial. */
 struct owners {
@@ -54,12 +51,13 @@ static bool is_beside_frozen(const struct tc_process *process, const struct tc_v
     return false;
 }
 
+/* Who freezes for fewer windows only keeps a gradient away, as from a discriminator. */
 static void count_frozen(struct owners *owners, const struct tc_variable *v)
 {
     bool is_new;
     uint64_t *n = tc_map_at(&owners->frozen, (uint64_t)v->serial, &is_new);
 
-    if (*n < WINDOWS_IN_A_ROW)
+    if (*n < TC_THIRD_TIME)
         *n = v->requires_grad ? 0 : *n + 1;
 }
 
@@ -69,7 +67,7 @@ static bool is_thawed(const struct owners *owners, const struct tc_variable *v)
 {
     uint64_t n;
 
-    return tc_map_get(&owners->frozen, (uint64_t)v->serial, &n) && n == WINDOWS_IN_A_ROW;
+    return tc_map_get(&owners->frozen, (uint64_t)v->serial, &n) && n == TC_THIRD_TIME;
 }
 
 /* Did its model run with gradients in a step before and in none since? What a script has computed
@@ -95,7 +93,7 @@ static bool tells_owner(const struct tc_call *call)
 static enum tc_excuse excuse_of(const struct owners *owners, const struct tc_process *process,
                                 const struct tc_variable *v, uint64_t streak)
 {
-    if (streak < WINDOWS_IN_A_ROW)
+    if (streak < TC_THIRD_TIME) /* an optimizer shows what it owns when it is first called */
         return TC_EXCUSE_LATER_OWNER;
     if (process->n_gaps) /* it may be stepped where sampling left out */
         return TC_EXCUSE_GAP;
@@ -187,7 +185,7 @@ const struct tc_relation_rule tc_rule_owned = {
     .claim.support = TC_SUPPORT_USAGE,
     .claim.expected = "each %k that gets a gradient belongs to an optimizer",
     .claim.seen = "%v had a gradient in " TC_TEXT(
-        WINDOWS_IN_A_ROW) " step windows, but no optimizer was given it",
+        TC_THIRD_TIME) " step windows, but no optimizer was given it",
     .at = TC_AT_CALL | TC_AT_WINDOW | TC_AT_CHANGE | TC_AT_RAISED,
     .judge = owned_judge,
 };

@@ -8,12 +8,10 @@
  * rest and end.
  */
 #include "relation/one_claim.h"
+#include "relation/third_time.h"
 
 #include "replay/setting.h"
 #include "replay/symbols.h"
-
-/* An optimizer may have its first step later than others. */
-#define CALLS_IN_A_ROW 3
 
 struct setter {
     unsigned n_idle; /* calls in a row that changed idle groups alone */
@@ -63,9 +61,9 @@ static tc_sym outcome_of(const struct tc_hearing *h, struct setter *setter)
     if (!contains(event->call, tc_setting_atom(h->symbols, kind, true)) ||
         !any_at_work(event->process, kind))
         return TC_NO_SYM;
-    if (++setter->n_idle < CALLS_IN_A_ROW)
+    if (++setter->n_idle < TC_THIRD_TIME) /* an optimizer may have its first step later */
         tc_answer_excused(h, NULL, TC_EXCUSE_LATER_STEP);
-    return setter->n_idle == CALLS_IN_A_ROW ? TC_SYM_SET_IDLE : TC_NO_SYM;
+    return setter->n_idle == TC_THIRD_TIME ? TC_SYM_SET_IDLE : TC_NO_SYM;
 }
 
 /* Each receiver decides once. */
@@ -108,7 +106,7 @@ const struct tc_relation_rule tc_rule_sets = {
     .claim.min_examples = 1,
     .claim.expected = "%c changes %a of a %k whose optimizer is at work",
     .claim.seen = "%c%r changed " TC_TEXT(
-        CALLS_IN_A_ROW) " times nothing but a %k whose optimizer has never stepped",
+        TC_THIRD_TIME) " times nothing but a %k whose optimizer has never stepped",
     .at = TC_AT(SCHEDULER),
     .judge = sets_judge,
 };
