@@ -116,8 +116,6 @@ size_t tc_operand_read(struct tc_strtab *symbols, const struct tc_call *call,
                        tc_sym out[TC_MAX_STATEMENTS]);
 /* Does an operand of this name tell a dimension of the first tensor? */
 bool tc_operand_is_dimension(struct tc_str name);
-/* Equal, and a boolean, a number or null; either may be NULL. */
-bool tc_operand_is_same_scalar(const struct tc_value *a, const struct tc_value *b);
 /* Are two shapes the same? NULL is none. */
 bool tc_operand_is_same_shape(const struct tc_value *a, const struct tc_value *b);
 /* The mode of the module that makes the call; NULL if none does, or it has no mode. */

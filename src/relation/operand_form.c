@@ -230,7 +230,7 @@ const char *tc_operand_undecidable(const struct tc_strtab *symbols, const struct
     if (tc_strtab_text(symbols, value)[0] == '-' && is_dimension(&path))
         return NULL;
     return "it compares flags, \"zero\" and dimensions counted from the end; other numbers and texts "
-           "are compared by APIArg/setting";
+           "are compared by facts, as APIArg/value";
 }
 
 enum tc_outcome tc_operand_holds(struct tc_strtab *symbols, const struct tc_param *params,

@@ -131,7 +131,8 @@ static void read_scalar(struct reading *r, const char *path, struct tc_str name,
     }
 }
 
-bool tc_operand_is_same_scalar(const struct tc_value *a, const struct tc_value *b)
+/* Equal, and a boolean, a number or null; either may be NULL. */
+static bool is_same_scalar(const struct tc_value *a, const struct tc_value *b)
 {
     if (!a || !b || a->kind != b->kind)
         return false;
@@ -170,8 +171,7 @@ static void read_scalars(struct reading *r)
             r->call->role == TC_ROLE_MODE) /* a mode is what it is set to */
             continue;
         read_scalar(r, path, m->key, &m->value);
-        if (tc_operand_is_same_scalar(&m->value,
-                                      tc_value_get(r->call->defaults, path + strlen("args."))))
+        if (is_same_scalar(&m->value, tc_value_get(r->call->defaults, path + strlen("args."))))
             state_is(r, "default", tc_strtab_intern_text(r->symbols, path));
     }
 }
@@ -183,7 +183,7 @@ static bool is_same_dimension(const struct tensor *a, const struct tensor *b, bo
     const struct tc_value *x = &a->shape->items[last ? a->shape->n - 1 : 0];
     const struct tc_value *y = &b->shape->items[last ? b->shape->n - 1 : 0];
 
-    return tc_operand_is_same_scalar(x, y);
+    return is_same_scalar(x, y);
 }
 
 bool tc_operand_is_same_shape(const struct tc_value *a, const struct tc_value *b)
@@ -191,7 +191,7 @@ bool tc_operand_is_same_shape(const struct tc_value *a, const struct tc_value *b
     if (!a || !b || a->kind != TC_VALUE_ARRAY || b->kind != TC_VALUE_ARRAY || a->n != b->n)
         return false;
     for (uint32_t i = 0; i < a->n; i++)
-        if (!tc_operand_is_same_scalar(&a->items[i], &b->items[i]))
+        if (!is_same_scalar(&a->items[i], &b->items[i]))
             return false;
     return true;
 }

@@ -53,7 +53,6 @@
     R(tc_rule_sign)       \
     R(tc_rule_exact)      \
     S(tc_source_draws)    \
-    S(tc_source_settings) \
     S(tc_source_facts)    \
     S(tc_source_python)
 
@@ -94,7 +93,6 @@
     F(tc_api_arg_terms)          \
     R(tc_rule_column)            \
     F(tc_api_arg_distinct)       \
-    F(tc_api_arg_setting)        \
     F(tc_api_output_constant)    \
     F(tc_api_output_equal)       \
     F(tc_api_output_lower)       \

@@ -37,7 +37,6 @@ FORMS = {
     "APIArg/constant": Form(operands.operands, operands.arg_constant_claims, operands.hides_operands, True),
     "APIArg/equal": Form(operands.operands, operands.arg_equal_claims, operands.hides_operands),
     "APIArg/distinct": Form(operands.distinct, operands.distinct_claims),
-    "APIArg/setting": Form(operands.settings, operands.setting_claims, operands.hides_settings, True),
     "APIOutput/constant": Form(operands.operands, operands.output_constant_claims, operands.hides_operands, True),
     "APIOutput/equal": Form(operands.operands, operands.output_equal_claims, operands.hides_operands),
     "APIOutput/lower": Form(operands.operands, operands.lower_claims, operands.hides_operands),
@@ -155,8 +154,6 @@ def infer(folders, is_one_script=False):
     """{(relation, params, when): (held, excluded, pipelines)}, keys as JSON text."""
     found = {}
     for name, form in FORMS.items():
-        if name == "APIArg/setting" and not is_one_script:
-            continue
         by_key = collections.defaultdict(list)
         for folder in folders:
             for key, example in examples_of(form, folder):

@@ -2,7 +2,6 @@
 """APIArg and APIOutput: examples and claims."""
 import itertools
 import json
-import math
 
 from .replay import is_by_the_user, is_by_torch, situation_of
 from .terms import BROKE, EVERY, FOREIGN, HELD, ONE_ALONE, UNDECIDED, Claim, text
@@ -27,10 +26,10 @@ def is_index(tensor):
     return tensor["dtype"].startswith("int") or tensor["dtype"] == "uint8"
 
 
-def defaults_among(p, call, is_same=is_same_scalar):
+def defaults_among(p, call):
     defaults = p.defaults.get(call["fn"], {})
     return {("default", "is", f"args.{k}") for k, v in (call.get("args") or {}).items()
-            if k in defaults and is_same(v, defaults[k])}
+            if k in defaults and is_same_scalar(v, defaults[k])}
 
 
 # ---- what one call says: a set of (left, verb, right)
@@ -172,32 +171,6 @@ def operands(p, what, call):
     yield call["name"], situation_of(p, call, True), frozenset(said)
 
 
-# ---- settings, asked for with --specific
-
-
-def is_setting(v):
-    return (is_number(v) and math.isfinite(v)) or (isinstance(v, str) and len(v) <= 64)
-
-
-def plain(v):
-    """JSON has one kind of number."""
-    return int(v) if isinstance(v, float) and v.is_integer() else v
-
-
-def settings(p, what, call):
-    if what != "call" or call["raised"] or call["role"] == "seed" or is_by_torch(call):
-        return
-    above = call["above"]
-    if above and above["role"] not in FOREIGN and not above["root"]:
-        return
-    attrs = call["self"]["attrs"] if call["role"] in ("step", "layer") else {}
-    named = {**{f"args.{k}": v for k, v in (call.get("args") or {}).items()}, **{f"self.{k}": v for k, v in attrs.items()}}
-    said = {(path, "is", text(plain(v))) for path, v in named.items() if is_setting(v)}
-    if said:
-        is_same = lambda a, b: is_setting(a) and type(a) is type(b) and a == b  # noqa: E731
-        yield call["name"], situation_of(p, call, False), frozenset(said | defaults_among(p, call, is_same))
-
-
 # ---- claims
 
 
@@ -262,7 +235,6 @@ arg_constant_claims = statement_claims(
     lambda left, verb, right: verb == "is" and right not in NO_FACT and (left, right) not in CONTRARIES
     and (left.startswith("args.") or left == "self.training"), 4)
 arg_equal_claims = statement_claims(lambda left, verb, right: verb == "equals" and left.startswith("args."), 7)
-setting_claims = statement_claims(lambda left, verb, right: left.startswith(("args.", "self.")), EVERY)
 output_constant_claims = statement_claims(
     lambda left, verb, right: verb == "is" and right not in NO_FACT and is_result(left), 4)
 output_equal_claims = statement_claims(lambda left, verb, right: verb == "equals" and is_result(left), 7)
@@ -276,10 +248,6 @@ def hides_operands(params, field):
     operand = params[1]
     made_from = {"stage", "owner.training", "in", "self.class"} if operand["operand"] == "self.training" else set()
     return field in {operand["operand"], operand["operand"].removesuffix(".matrix"), *map(str, operand.values()), *made_from}
-
-
-def hides_settings(params, field):
-    return field.startswith("self.") and field not in ("self.training", "self.class")
 
 
 # ---- distinct: initialisers in one window, workers that live at the same time
