@@ -11,12 +11,15 @@ usage: relation_tables.py [--check] [--bin BUILD/bin]
 Each table stands between <!-- NAME --> and <!-- end -->:
 
 forms    relations, sources and claims of src/relation/*.c and src/fact/source.c; tests/relations/told_first.json
+rules    the first comments of src/relation/*.c
+cases    what the cases of tests/relations say of themselves
 excuses  src/relation/excuse.h
 support  src/relation/support.h
 reports  the page itself says which case of which form
 """
 
 import argparse
+import ast
 import json
 import pathlib
 import re
@@ -26,6 +29,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "relations.md"
 CASES = ROOT / "tests" / "relations"
+TABLE = re.compile(r"(?s)<!-- (forms|rules|cases|reports|support|excuses) -->\n\n.*?\n\n<!-- end -->")
 
 
 def rows_of(header, n):
@@ -108,7 +112,7 @@ def support_of(code, file):
     own = code if "TC_SUPPORT_" in code else file.read_text(encoding="utf-8")
     names = [row[0] for row in rows_of("src/relation/support.h", 5)]
     used = set(re.findall(r"TC_SUPPORT_([A-Z]+)", own))
-    return [name.lower() for name in names if name in used]
+    return [name.lower() for name in names if name in used] + ["one occasion"] * ("min_examples = 1" in own)
 
 
 def forms():
@@ -120,6 +124,56 @@ def forms():
         cells = [form, summary, when, ", ".join(f"`{e}`" for e in excuses_of(form, {file, at} if source != "tc_source_facts" else set())),
                  ", ".join(support_of(code, file)), ", ".join(f"`{bug}`" for bug in told.get(form, []))]
         lines.append(f"| {' | '.join(cell or '-' for cell in cells)} |")
+    return "\n".join(lines)
+
+
+# ---- rules and cases
+
+
+def first_comment(file):
+    """Its lines, without the name of the file."""
+    lines = re.search(r"(?s)\n/\*\n(.*?) \*/", file.read_text(encoding="utf-8"))[1].split("\n")
+    lines = [line[3:].rstrip() for line in lines]
+    return [re.sub(r"^\w+\.c - ", "", lines[0]), *lines[1:]]
+
+
+def sentences(lines):
+    """A comment as one line of a table: a list of indented terms is one of lines that begin with a term."""
+    text, is_listed = "", False
+    for line in lines:
+        term = re.match(r" {2,}(\S+) {2,}(.*)", line)
+        is_after = is_listed and line and not line.startswith("  ")
+        text += f"<br>*{term[1]}*: {term[2].strip()}" if term else f"{'<br>' if is_after else ' '}{line.strip()}"
+        is_listed = bool(term) or (is_listed and not is_after)
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def titled(forms, lines):
+    """The comment, of which the title ends with a stop and does not name a form that stands beside it."""
+    end = lines.index("") if "" in lines else len([line for line in lines if line])
+    title = " ".join(lines[:end])
+    for form in forms:
+        title = title.removeprefix(f"{form}: ")
+    return sentences([title[0].upper() + title[1:] + ".", *lines[end:]])
+
+
+def rules():
+    by_file = {}
+    for form, *_, file in relations():
+        if "fact" not in file.parts:
+            by_file.setdefault(file, []).append(form)
+    lines = ["| form | what it asks, and of what |", "|---|---|"]
+    lines += [f"| {', '.join(forms)} | {titled(forms, first_comment(file))} |" for file, forms in by_file.items()]
+    return "\n".join(lines)
+
+
+def cases():
+    lines, order = ["| form | case | what it shows |", "|---|---|---|"], [form for form, *_ in relations()]
+    for form in order:
+        for file in sorted((CASES / form.replace("/", "_")).glob("*/case.py")):
+            told = " ".join(ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))).split())
+            lines.append(f"| {form} | `{file.parent.name}` | {escaped(told)} |")
+            form = ""
     return "\n".join(lines)
 
 
@@ -183,10 +237,10 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--bin", type=lambda path: pathlib.Path(path).resolve())
     args = parser.parse_args()
-    made = page = PAGE.read_text(encoding="utf-8")
-    tables = (("forms", forms()), ("excuses", excuses()), ("support", support()), ("reports", reports(page, args.bin)))
-    for name, table in tables:
-        made = re.sub(rf"(?s)(<!-- {name} -->\n\n).*?(\n\n<!-- end -->)", lambda m, table=table: m[1] + table + m[2], made)
+    page = PAGE.read_text(encoding="utf-8")
+    tables = {"forms": forms(), "rules": rules(), "cases": cases(), "excuses": excuses(), "support": support(),
+              "reports": reports(page, args.bin)}
+    made = TABLE.sub(lambda m: f"<!-- {m[1]} -->\n\n{tables[m[1]]}\n\n<!-- end -->", page)
     if args.check:
         return made != page
     PAGE.write_text(made, encoding="utf-8")

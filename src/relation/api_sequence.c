@@ -3,7 +3,7 @@
  * api_sequence.c - APISequence/window: calls of the training loop, present and in order
  *
  *   window   every step window has all of them, in this order; or, where one is marked `given`,
- * every step window that has that one has the others, in this order
+ *            every step window that has that one has the others, in this order
  *
  * Ia stands before Ib when both its first and its last call of the window do, so that the
  * micro-batches of an accumulated gradient are no disorder. Judged when the window closes. Clearing
