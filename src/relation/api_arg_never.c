@@ -17,7 +17,7 @@
  * example, which says whether the first came from that function as well: kl_div() takes
  * logarithms there.
  */
-#include "relation/claims.h"
+#include "relation/one_claim.h"
 
 #include "relation/operand.h"
 #include "replay/symbols.h"
@@ -67,9 +67,7 @@ static bool takes_scores(const struct tc_call *call)
 
 static bool is_loss(const struct tc_call *call, const struct tc_value *value)
 {
-    const struct tc_value *shape = tc_value_get(value, "shape");
-
-    return shape && shape->kind == TC_VALUE_ARRAY && !shape->n && tc_requires_gradient(value) &&
+    return !tc_n_dimensions(value) && tc_requires_gradient(value) &&
            (has_classes(call) || takes_scores(call));
 }
 
@@ -91,8 +89,7 @@ static void note_result(struct givers *givers, const struct tc_call *call,
         meet_function(givers, call->descriptor);
     if (givers->results.n >= MAX_RESULTS)
         tc_map_clear(&givers->results);
-    tc_map_put(&givers->results, (uint64_t)tc_value_int(tc_value_get(value, "id"), TC_NONE),
-               call->descriptor);
+    tc_map_put(&givers->results, (uint64_t)tc_serial_of(value), call->descriptor);
 }
 
 /* TC_NO_SYM: no function of one tensor returned it. */
@@ -100,30 +97,22 @@ static tc_sym giver_of(const struct givers *givers, const struct tc_value *opera
 {
     uint64_t giver;
 
-    return tc_map_get(&givers->results,
-                      (uint64_t)tc_value_int(tc_value_get(operand, "id"), TC_NONE), &giver)
-               ? (tc_sym)giver
-               : TC_NO_SYM;
+    return tc_map_get(&givers->results, (uint64_t)tc_serial_of(operand), &giver) ? (tc_sym)giver
+                                                                                 : TC_NO_SYM;
 }
 
 /* Of each function: does the first operand come from it? */
-static void tell(const struct givers *givers, const tc_sym *functions, size_t n,
-                 struct tc_strtab *symbols, const struct tc_event *event,
-                 const struct tc_sink *sink)
+static void tell(const struct tc_hearing *h, const tc_sym *functions, size_t n)
 {
-    const struct tc_value *operand = tc_call_next_tensor(event->call, &(uint32_t){0});
-    const tc_sym giver = giver_of(givers, operand);
+    const struct tc_value *operand = tc_call_next_tensor(h->event->call, &(uint32_t){0});
+    const tc_sym giver = giver_of(tc_hearing_state(h), operand);
     tc_sym outcome[MAX_FUNCTIONS];
 
     for (size_t i = 0; i < n; i++)
         outcome[i] =
-            TC_ATOM(symbols, giver == functions[i] ? TC_SYM_TRUE : TC_SYM_FALSE, functions[i]);
+            TC_ATOM(h->symbols, giver == functions[i] ? TC_SYM_TRUE : TC_SYM_FALSE, functions[i]);
     tc_sym_sort(outcome, n);
-    const struct tc_example example = {.key = event->call->descriptor,
-                                       .situation = &tc_no_situation,
-                                       .outcome = outcome,
-                                       .n_outcome = n};
-    sink->example(sink->context, event, &example);
+    tc_answer_set(h, outcome, n, (struct tc_example){.key = TC_SYM_EMPTY});
 }
 
 /* What made the target, if the call may be a loss of two distributions; else TC_NO_SYM. */
@@ -138,64 +127,49 @@ static tc_sym giver_of_target(const struct givers *givers, const struct tc_call 
                : TC_NO_SYM;
 }
 
-static void judge(const struct givers *givers, struct tc_strtab *symbols,
-                  const struct tc_event *event, const struct tc_sink *sink)
+static void judge(const struct tc_hearing *h, const struct givers *givers)
 {
-    const struct tc_call *call = event->call;
+    const struct tc_call *call = h->event->call;
     tc_sym function;
 
     if (!tc_requires_gradient(tc_call_next_tensor(call, &(uint32_t){0})))
         return;
     if (is_loss(call, call->end->value)) {
         if (givers->n_functions)
-            tell(givers, givers->functions, givers->n_functions, symbols, event, sink);
+            tell(h, givers->functions, givers->n_functions);
     } else if ((function = giver_of_target(givers, call)) != TC_NO_SYM) {
-        tell(givers, &function, 1, symbols, event, sink);
+        tell(h, &function, 1);
     }
 }
 
-static void never_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                          const struct tc_sink *sink)
+static void never_judge(const struct tc_hearing *h)
 {
-    const struct tc_call *call = event->call;
+    const struct tc_call *call = h->event->call;
 
-    if (event->kind != TC_EVENT_CALL || event->process->is_worker || call->raised ||
-        call->role != TC_ROLE_FUNCTION || !tc_value_get(call->end->value, "tensor"))
+    if (!tc_value_get(call->end->value, "tensor"))
         return;
-    struct givers *givers = tc_process_state(state, event->process);
     if (count_tensors(call) == 1)
-        note_result(givers, call, call->end->value);
+        note_result(tc_hearing_state(h), call, call->end->value);
     else
-        judge(givers, symbols, event, sink);
+        judge(h, tc_hearing_state(h));
 }
 
-const struct tc_source tc_source_givers = {.name = "givers",
-                                           .judged = "the return of a loss, or of a clipping",
-                                           .is_set = true,
-                                           .process_size = sizeof(struct givers),
-                                           .release_process = givers_release,
-                                           .observe = never_observe};
-
-/* ---- the form ------------------------------------------------------------------------------- */
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_BLANK_CALL},
-     .calls = {TC_BLANK_CALL, TC_BLANK_OTHER},
-     .held = {TC_SYM_FALSE, TC_BLANK_OTHER},
-     .broken = {TC_SYM_TRUE, TC_BLANK_OTHER},
-     .support = TC_SUPPORT_USAGE,
-     .expected = "%c is not given what %o returned",
-     .seen = "its first operand came straight from %o",
-     }
-};
-
-const struct tc_relation tc_api_arg_never = {
-    .name = "APIArg/never",
-    .summary = "a loss is not given what that function returned",
-    .hint = "Does the loss itself do what this function does?",
-    .fault = TC_FAULT_AT_BEGIN,
-    .source = &tc_source_givers,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_never = {
+    TC_RULE(tc_rule_never),
+    .form.name = "APIArg/never",
+    .form.summary = "a loss is not given what that function returned",
+    .form.hint = "Does the loss itself do what this function does?",
+    .form.fault = TC_FAULT_AT_BEGIN,
+    .source.name = "givers",
+    .source.judged = "the return of a loss, or of a clipping",
+    .source.process_size = sizeof(struct givers),
+    .source.release_process = givers_release,
+    TC_CLAIM_ATOMS(TC_BLANK_CALL, TC_WORDS(TC_SYM_FALSE, TC_BLANK_OTHER),
+                   TC_WORDS(TC_SYM_TRUE, TC_BLANK_OTHER)),
+    .claim.calls = {TC_WORDS(TC_BLANK_CALL, TC_BLANK_OTHER)},
+    .claim.support = TC_SUPPORT_USAGE,
+    .claim.expected = "%c is not given what %o returned",
+    .claim.seen = "its first operand came straight from %o",
+    .at = TC_AT(FUNCTION),
+    .judge = never_judge,
 };

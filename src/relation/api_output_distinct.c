@@ -12,10 +12,9 @@
  * and so does a load, after which the order of an epoch is drawn again to go on within it. What a
  * backward computes again, and what evaluations draw, is none.
  */
-#include "relation/claims.h"
+#include "relation/one_claim.h"
 
 #include "base/hash.h"
-#include "relation/form.h"
 #include "replay/symbols.h"
 
 /* Longer lists are data. */
@@ -75,8 +74,7 @@ static struct tc_str digest_of(const struct tc_call *call)
 {
     const struct tc_value *value = call->end->value;
 
-    if (call->role != TC_ROLE_FUNCTION || call->self ||
-        (call->stage != TC_SYM_TRAINING && call->stage != TC_SYM_INIT) ||
+    if (call->self || (call->stage != TC_SYM_TRAINING && call->stage != TC_SYM_INIT) ||
         !tc_value_get(value, "tensor") || !is_of_numbers(call->args) || !tc_is_rich(value) ||
         tc_call_is_within(call, TC_ROLE_BACKWARD))
         return (struct tc_str){0};
@@ -118,80 +116,53 @@ static void on_draw(struct draws *draws, const struct tc_event *event, struct tc
     tc_vec_push(&draws->pending, draw);
 }
 
-static void judge(const struct draw *draw, const struct tc_event *event, const struct tc_sink *sink)
+static void on_step(const struct tc_hearing *h, struct draws *draws)
 {
-    const tc_sym outcome = draw->is_repeated ? TC_SYM_REPEATED : TC_SYM_DISTINCT;
-    const struct tc_example example = {.key = draw->function,
-                                       .situation = &tc_no_situation,
-                                       .outcome = &outcome,
-                                       .n_outcome = 1,
-                                       .place = &draw->place};
-
-    sink->example(sink->context, event, &example);
-}
-
-static void on_step(struct draws *draws, const struct tc_event *event, const struct tc_sink *sink)
-{
-    const int64_t optimizer = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
     bool is_new;
 
-    tc_map_at(&draws->stepped, (uint64_t)optimizer, &is_new);
+    tc_map_at(&draws->stepped, (uint64_t)tc_serial_of(h->event->call->self), &is_new);
     if (is_new)
         begin_anew(draws);
-    for (size_t i = 0; i < draws->pending.n; i++)
-        judge(&draws->pending.items[i], event, sink);
+    for (size_t i = 0; i < draws->pending.n; i++) {
+        const struct draw *draw = &draws->pending.items[i];
+        tc_answer_of(h, !draw->is_repeated,
+                     (struct tc_example){.key = draw->function, .place = &draw->place});
+    }
     draws->pending.n = 0;
     draws->n_steps++;
 }
 
-static void distinct_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                             const struct tc_sink *sink)
+static void drawn_judge(const struct tc_hearing *h)
 {
+    struct draws *draws = tc_hearing_state(h);
     struct tc_str digest;
 
-    (void)symbols;
-    if (event->kind != TC_EVENT_CALL || event->process->is_worker || event->call->raised)
-        return;
-    struct draws *draws = tc_process_state(state, event->process);
-    if (event->call->role == TC_ROLE_STEP)
-        on_step(draws, event, sink);
-    else if (event->call->role == TC_ROLE_LOAD)
+    if (h->event->call->role == TC_ROLE_STEP)
+        on_step(h, draws);
+    else if (h->event->call->role == TC_ROLE_LOAD)
         forget(draws);
-    else if ((digest = digest_of(event->call)).text)
-        on_draw(draws, event, digest);
+    else if ((digest = digest_of(h->event->call)).text)
+        on_draw(draws, h->event, digest);
 }
 
-const struct tc_source tc_source_draws = {.name = "draws",
-                                          .judged = "the return of a call that draws integers",
-                                          .is_set = true,
-                                          .process_size = sizeof(struct draws),
-                                          .release_process = draws_release,
-                                          .observe = distinct_observe};
-
-/* ---- the form ------------------------------------------------------------------------------- */
-
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_BLANK_CALL},
-     .calls = {TC_BLANK_CALL},
-     .of = TC_PARAM_OPERAND,
-     .kind = TC_SYM_VALUE,
-     .attr = TC_SYM_IS,
-     .to = TC_SYM_DISTINCT_VALUE,
-     .held = {TC_SYM_DISTINCT},
-     .support = TC_SUPPORT_USAGE,
-     .expected = "what %c draws for a training is drawn anew",
-     .seen = "%c returned what it had returned for a step before, in the same order",
-     }
-};
-
-const struct tc_relation tc_api_output_distinct = {
-    .name = "APIOutput/distinct",
-    .summary = "what is drawn for a training is drawn anew",
-    .hint = "Is a generator seeded in each epoch, or a sampler not told the epoch (set_epoch)?",
-    .excused_by = 1u << TC_ROLE_LOAD | 1u << TC_ROLE_STEP,
-    .needs_content = true,
-    .source = &tc_source_draws,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_drawn = {
+    TC_RULE(tc_rule_drawn),
+    .form.name = "APIOutput/distinct",
+    .form.summary = "what is drawn for a training is drawn anew",
+    .form.hint =
+        "Is a generator seeded in each epoch, or a sampler not told the epoch (set_epoch)?",
+    .form.excused_by = 1u << TC_ROLE_LOAD | 1u << TC_ROLE_STEP,
+    .form.needs_content = true,
+    .source.name = "draws",
+    .source.judged = "the return of a call that draws integers",
+    .source.process_size = sizeof(struct draws),
+    .source.release_process = draws_release,
+    TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_VALUE, TC_SYM_IS, TC_SYM_DISTINCT_VALUE),
+    TC_CLAIM_ATOMS(TC_BLANK_CALL, TC_SYM_DISTINCT, TC_SYM_REPEATED),
+    .claim.calls = {TC_BLANK_CALL},
+    .claim.support = TC_SUPPORT_USAGE,
+    .claim.expected = "what %c draws for a training is drawn anew",
+    .claim.seen = "%c returned what it had returned for a step before, in the same order",
+    .at = TC_AT(STEP) | TC_AT(LOAD) | TC_AT(FUNCTION),
+    .judge = drawn_judge,
 };

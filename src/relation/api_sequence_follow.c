@@ -7,9 +7,8 @@
  * constructors do not count.
  */
 #include "relation/api_sequence_setup.h"
-#include "relation/claims.h"
-#include "relation/form.h"
 #include "relation/loaded.h"
+#include "relation/one_claim.h"
 
 #include <string.h>
 
@@ -84,20 +83,17 @@ static size_t followers(const struct section *section, size_t i, tc_sym out[TC_S
     return n;
 }
 
-static void judge_section(const struct section *section, const struct tc_strtab *symbols,
-                          const struct tc_event *event, const struct tc_sink *sink)
+static void judge_section(const struct tc_hearing *h, const struct section *section)
 {
     for (size_t i = 0; i < section->loads.n; i++) {
-        if (tc_loaded_is_data(&section->loads.items[i].loaded, symbols, event->process)) {
-            tc_sink_excuse(sink, section->loads.items[i].descriptor, TC_EXCUSE_DATA_SET);
-            continue;
-        }
+        const struct load *load = &section->loads.items[i];
         tc_sym outcome[TC_SETUP_MARKS];
-        struct tc_example example = {.key = section->loads.items[i].descriptor,
-                                     .situation = &section->loads.items[i].situation,
-                                     .outcome = outcome,
-                                     .n_outcome = followers(section, i, outcome)};
-        sink->example(sink->context, event, &example);
+        if (tc_loaded_is_data(&load->loaded, h->symbols, h->event->process))
+            tc_sink_excuse(h->sink, load->descriptor, TC_EXCUSE_DATA_SET);
+        else
+            tc_answer_set(
+                h, outcome, followers(section, i, outcome),
+                (struct tc_example){.key = load->descriptor, .situation = &load->situation});
     }
 }
 
@@ -108,12 +104,11 @@ static void begin_section(struct section *section, const struct tc_process *proc
 }
 
 /* What followed the loads may have been left out. */
-static void excuse_section(struct section *section, const struct tc_process *process,
-                           const struct tc_sink *sink)
+static void excuse_section(const struct tc_hearing *h, struct section *section)
 {
     for (size_t i = 0; i < section->loads.n; i++)
-        tc_sink_excuse(sink, section->loads.items[i].descriptor, TC_EXCUSE_GAP);
-    begin_section(section, process);
+        tc_sink_excuse(h->sink, section->loads.items[i].descriptor, TC_EXCUSE_GAP);
+    begin_section(section, h->event->process);
 }
 
 static tc_sym file_of(struct tc_strtab *symbols, const struct tc_call *call)
@@ -128,35 +123,43 @@ static tc_sym file_of(struct tc_strtab *symbols, const struct tc_call *call)
 
 #define MAX_SECTION 256
 
-static void follow_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                           const struct tc_sink *sink)
+static void on_load(const struct tc_hearing *h, struct section *section)
 {
-    if (!tc_setup_is_of_script(symbols, event))
+    const struct tc_call *call = h->event->call;
+    struct load load = {.descriptor = call->descriptor, .file = file_of(h->symbols, call)};
+
+    if (section->loads.n >= MAX_SECTION)
         return;
-    if (event->call->role == TC_ROLE_SAVE) {
-        struct section *section = tc_process_state(state, event->process);
+    set_situation(&load.situation, h->symbols, h->event);
+    tc_loaded_read(&load.loaded, h->symbols, call->end->value);
+    tc_vec_push(&section->loads, load);
+}
+
+static void follow_judge(const struct tc_hearing *h)
+{
+    const struct tc_call *call = h->event->call;
+    struct section *section = tc_hearing_state(h);
+
+    if (!tc_setup_is_of_script(h->symbols, h->event))
+        return;
+    if (call->role == TC_ROLE_SAVE) {
         tc_setup_add(section->saved, &section->n_saved, TC_SETUP_MARKS,
-                     tc_known_class(symbols, event->call->fn));
+                     tc_known_class(h->symbols, call->fn));
         return;
     }
-    bool is_load = event->call->role == TC_ROLE_LOAD && !event->call->parent &&
-                   tc_is_by_the_user(symbols, event->call);
-    if (!is_load && !event->call->is_root)
+    const bool is_load =
+        call->role == TC_ROLE_LOAD && !call->parent && tc_is_by_the_user(h->symbols, call);
+    if (!is_load && !call->is_root)
         return;
-    struct section *section = tc_process_state(state, event->process);
-    if (section->n_gaps != event->process->n_gaps)
-        excuse_section(section, event->process, sink);
-    if (event->call->is_root) {
-        if (tc_is_training_forward(event->call))
-            judge_section(section, symbols, event, sink);
-        begin_section(section, event->process);
-    } else if (section->loads.n < MAX_SECTION) {
-        struct load load = {.descriptor = event->call->descriptor,
-                            .file = file_of(symbols, event->call)};
-        set_situation(&load.situation, symbols, event);
-        tc_loaded_read(&load.loaded, symbols, event->call->end->value);
-        tc_vec_push(&section->loads, load);
+    if (section->n_gaps != h->event->process->n_gaps)
+        excuse_section(h, section);
+    if (is_load && !call->is_root) {
+        on_load(h, section);
+        return;
     }
+    if (tc_is_training_forward(call))
+        judge_section(h, section);
+    begin_section(section, h->event->process);
 }
 
 static bool knows_any(struct tc_strtab *symbols, const tc_sym *outcome, size_t n)
@@ -179,20 +182,6 @@ static enum tc_excuse excuse_of(struct tc_strtab *symbols, tc_sym other, const t
                ? TC_EXCUSE_NONE
                : TC_EXCUSE_NOT_SAVED;
 }
-
-/* That what was saved is restored is no coin. */
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_BLANK_CALL},
-     .calls = {TC_BLANK_CALL, TC_BLANK_OTHER},
-     .held = {TC_BLANK_OTHER},
-     .excuse = excuse_of,
-     .support = TC_SUPPORT_USAGE,
-     .min_examples = 1,
-     .expected = "after %c comes %o before the model runs again",
-     .seen = "%o is missing after %c%l",
-     }
-};
 
 /* a before c is implied by a before b and b before c; of two calls that each wait for the other one
  * is enough. */
@@ -231,23 +220,27 @@ static void condense(const struct tc_rows *rows, struct tc_invariant_set *set)
     tc_free(drop);
 }
 
-const struct tc_source tc_source_follow = {
-    .name = "follow",
-    .judged = "the next root forward after a load",
-    .is_set = true,
-    .process_size = sizeof(struct section),
-    .release_process = section_release,
-    .observe = follow_observe,
-    .condense = condense,
-};
-
-const struct tc_relation tc_api_sequence_follow = {
-    .name = "APISequence/follow",
-    .summary = "after state is loaded comes another load, before the model runs again",
-    .hint = "Is a part of the state not restored?",
-    .fault = TC_FAULT_MISSING,
-    .source = &tc_source_follow,
-    .excused_by = 1u << TC_ROLE_SAVE, /* what was not saved need not be restored */
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+/* That what was saved is restored is no coin. */
+const struct tc_relation_rule tc_rule_follow = {
+    TC_RULE(tc_rule_follow),
+    .form.name = "APISequence/follow",
+    .form.summary = "after state is loaded comes another load, before the model runs again",
+    .form.hint = "Is a part of the state not restored?",
+    .form.fault = TC_FAULT_MISSING,
+    .form.excused_by = 1u << TC_ROLE_SAVE, /* what was not saved need not be restored */
+    .source.name = "follow",
+    .source.judged = "the next root forward after a load",
+    .source.process_size = sizeof(struct section),
+    .source.release_process = section_release,
+    .source.condense = condense,
+    .claim.key = {TC_BLANK_CALL},
+    .claim.calls = {TC_WORDS(TC_BLANK_CALL, TC_BLANK_OTHER)},
+    .claim.held = {TC_BLANK_OTHER},
+    .claim.excuse = excuse_of,
+    .claim.support = TC_SUPPORT_USAGE,
+    .claim.min_examples = 1,
+    .claim.expected = "after %c comes %o before the model runs again",
+    .claim.seen = "%o is missing after %c%l",
+    .at = TC_AT(SAVE) | TC_AT(LOAD) | TC_AT_ROOT,
+    .judge = follow_judge,
 };

@@ -6,8 +6,7 @@
  * count.
  */
 #include "relation/api_sequence_setup.h"
-#include "relation/claims.h"
-#include "relation/form.h"
+#include "relation/one_claim.h"
 
 #include <string.h>
 
@@ -100,35 +99,35 @@ static void on_call(struct progress *progress, struct tc_strtab *symbols,
     }
 }
 
-static void run_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
-                        const struct tc_sink *sink)
+static void tell(const struct tc_hearing *h, const struct progress *progress)
 {
-    if (!event->process)
-        return;
-    struct progress *progress = tc_process_state(state, event->process);
+    struct tc_situation situation = progress->uses;
+
+    tc_situation_set(&situation, TC_SYM_F_WORLD,
+                     h->event->process->world > 1 ? TC_SYM_MANY : TC_SYM_ONE);
+    tc_situation_sort(&situation);
+    tc_answer_set(h, progress->marks, progress->n,
+                  (struct tc_example){.situation = &situation, .place = &progress->begin});
+}
+
+static void run_judge(const struct tc_hearing *h)
+{
+    struct progress *progress = tc_hearing_state(h);
+
     if (progress->is_told)
         return;
     /* Once sampling has left out a step, what came before is not known. */
-    if (event->process->n_gaps) {
-        tc_sink_excuse(sink, TC_SYM_ROOT_FORWARD, TC_EXCUSE_GAP);
+    if (h->event->process->n_gaps) {
+        tc_answer_excused(h, NULL, TC_EXCUSE_GAP);
         progress->is_told = true;
         return;
     }
-    if (tc_setup_is_of_script(symbols, event))
-        on_call(progress, symbols, event);
-    if (!tc_is_step_window(event) || !progress->is_running)
+    if (tc_setup_is_of_script(h->symbols, h->event))
+        on_call(progress, h->symbols, h->event);
+    if (h->event->kind != TC_EVENT_WINDOW || !progress->is_running)
         return;
     progress->is_told = true;
-    struct tc_situation situation = progress->uses;
-    tc_situation_set(&situation, TC_SYM_F_WORLD,
-                     event->process->world > 1 ? TC_SYM_MANY : TC_SYM_ONE);
-    tc_situation_sort(&situation);
-    struct tc_example example = {.key = TC_SYM_ROOT_FORWARD,
-                                 .situation = &situation,
-                                 .outcome = progress->marks,
-                                 .n_outcome = progress->n,
-                                 .place = &progress->begin};
-    sink->example(sink->context, event, &example);
+    tell(h, progress);
 }
 
 static enum tc_excuse excuse_of(struct tc_strtab *symbols, tc_sym other, const tc_sym *outcome,
@@ -141,33 +140,23 @@ static enum tc_excuse excuse_of(struct tc_strtab *symbols, tc_sym other, const t
 }
 
 /* The code of one pipeline decides about order. */
-static const struct tc_claim claims[] = {
-    {
-     .key = {TC_SYM_ROOT_FORWARD},
-     .calls = {TC_BLANK_OTHER, TC_SYM_ROOT_FORWARD},
-     .held = {TC_BLANK_OTHER},
-     .excuse = excuse_of,
-     .support = TC_SUPPORT_COIN,
-     .min_examples = 1,
-     .expected = "%o comes before the first root forward of a run",
-     .seen = "%o is missing before the first root forward%l",
-     }
-};
-
-const struct tc_source tc_source_run = {
-    .name = "run",
-    .judged = "the end of the first step of a process",
-    .is_set = true,
-    .process_size = sizeof(struct progress),
-    .observe = run_observe,
-};
-
-const struct tc_relation tc_api_sequence_run = {
-    .name = "APISequence/run",
-    .summary = "before the training loop of a run begins comes this call",
-    .hint = "Is a call of the set-up missing?",
-    .fault = TC_FAULT_MISSING,
-    .source = &tc_source_run,
-    .claims = claims,
-    .n_claims = TC_N_CLAIMS(claims),
+const struct tc_relation_rule tc_rule_run = {
+    TC_RULE(tc_rule_run),
+    .form.name = "APISequence/run",
+    .form.summary = "before the training loop of a run begins comes this call",
+    .form.hint = "Is a call of the set-up missing?",
+    .form.fault = TC_FAULT_MISSING,
+    .source.name = "run",
+    .source.judged = "the end of the first step of a process",
+    .source.process_size = sizeof(struct progress),
+    .claim.key = {TC_SYM_ROOT_FORWARD},
+    .claim.calls = {TC_WORDS(TC_BLANK_OTHER, TC_SYM_ROOT_FORWARD)},
+    .claim.held = {TC_BLANK_OTHER},
+    .claim.excuse = excuse_of,
+    .claim.support = TC_SUPPORT_COIN,
+    .claim.min_examples = 1,
+    .claim.expected = "%o comes before the first root forward of a run",
+    .claim.seen = "%o is missing before the first root forward%l",
+    .at = TC_AT_CALL | TC_AT_WINDOW | TC_AT_CHANGE | TC_AT_RAISED | TC_AT_WORKER,
+    .judge = run_judge,
 };

@@ -62,20 +62,26 @@ static tc_sym atom_of(const struct tc_hearing *h, const tc_sym words[TC_CLAIM_WO
     return TC_ATOM(h->symbols, words[0], words[1]);
 }
 
+void tc_answer_set(const struct tc_hearing *h, const tc_sym *outcome, size_t n,
+                   struct tc_example of)
+{
+    of.key = of.key ? of.key : key_of(h, of.variable);
+    of.situation = of.situation ? of.situation : &tc_no_situation;
+    of.outcome = outcome;
+    of.n_outcome = n;
+    h->sink->example(h->sink->context, h->event, &of);
+}
+
 void tc_answer_of(const struct tc_hearing *h, bool holds, struct tc_example of)
 {
     const tc_sym outcome = atom_of(h, holds ? h->rule->claim.held : h->rule->claim.broken);
 
-    of.key = key_of(h, of.variable);
-    of.situation = of.situation ? of.situation : &tc_no_situation;
-    of.outcome = &outcome;
-    of.n_outcome = 1;
-    h->sink->example(h->sink->context, h->event, &of);
+    tc_answer_set(h, &outcome, 1, of);
 }
 
 void tc_answer(const struct tc_hearing *h, bool holds)
 {
-    tc_answer_of(h, holds, (struct tc_example){.key = TC_NO_SYM});
+    tc_answer_of(h, holds, (struct tc_example){.key = TC_SYM_EMPTY});
 }
 
 void tc_answer_excused(const struct tc_hearing *h, const struct tc_variable *variable,

@@ -64,8 +64,12 @@ void tc_rule_observe(const struct tc_relation_rule *rule, void *state, struct tc
 void *tc_hearing_state(const struct tc_hearing *h);
 /* It holds, or is broken. */
 void tc_answer(const struct tc_hearing *h, bool holds);
-/* ... of this variable, at this place, in this situation: what is set of the example. */
+/* ... of this variable, at this place, in this situation: what is set of the example. A key of its
+ * own is that of a call before this one. */
 void tc_answer_of(const struct tc_hearing *h, bool holds, struct tc_example of);
+/* Several atoms at once, in ascending order: the same of one call after another. */
+void tc_answer_set(const struct tc_hearing *h, const tc_sym *outcome, size_t n,
+                   struct tc_example of);
 /* It is not decided, for that reason; variable is what it is about, or NULL. */
 void tc_answer_excused(const struct tc_hearing *h, const struct tc_variable *variable,
                        enum tc_excuse excuse);

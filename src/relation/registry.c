@@ -42,17 +42,17 @@
     S(tc_source_rate)     \
     R(tc_rule_padding)    \
     R(tc_rule_next)       \
-    S(tc_source_run)      \
-    S(tc_source_follow)   \
+    R(tc_rule_run)        \
+    R(tc_rule_follow)     \
     S(tc_source_distinct) \
-    S(tc_source_givers)   \
+    R(tc_rule_never)      \
     S(tc_source_terms)    \
     R(tc_rule_column)     \
     R(tc_rule_blank)      \
     R(tc_rule_frozen)     \
     R(tc_rule_sign)       \
     R(tc_rule_exact)      \
-    S(tc_source_draws)    \
+    R(tc_rule_drawn)      \
     S(tc_source_facts)    \
     S(tc_source_python)
 
@@ -80,12 +80,12 @@
     R(tc_rule_sets)              \
     F(tc_api_sequence_window)    \
     F(tc_api_sequence_between)   \
-    F(tc_api_sequence_run)       \
-    F(tc_api_sequence_follow)    \
+    R(tc_rule_run)               \
+    R(tc_rule_follow)            \
     F(tc_api_arg_constant)       \
     F(tc_api_arg_equal)          \
     F(tc_api_arg_upper)          \
-    F(tc_api_arg_never)          \
+    R(tc_rule_never)             \
     F(tc_api_arg_rate)           \
     R(tc_rule_padding)           \
     R(tc_rule_blank)             \
@@ -100,7 +100,7 @@
     F(tc_api_output_finite)      \
     R(tc_rule_sign)              \
     R(tc_rule_exact)             \
-    F(tc_api_output_distinct)    \
+    R(tc_rule_drawn)             \
     R(tc_rule_next)              \
     F(tc_fact_arg_value)         \
     F(tc_fact_arg_source)        \
