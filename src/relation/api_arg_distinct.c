@@ -55,7 +55,7 @@ static int64_t target_of(const struct tc_call *call)
     const struct tc_value *target =
         tc_value_get(call->self, "tensor") ? call->self : tc_call_next_tensor(call, &(uint32_t){0});
 
-    return tc_value_int(tc_value_get(target, "id"), TC_NONE);
+    return tc_serial_of(target);
 }
 
 /* The call that the script makes itself, of which this one is a part. */

@@ -88,7 +88,7 @@ static size_t outcome_of(struct steps *steps, const struct tc_event *event, bool
 
 static void on_step(struct rates *rates, const struct tc_event *event, const struct tc_sink *sink)
 {
-    const int64_t serial = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
+    const int64_t serial = tc_serial_of(event->call->self);
     struct steps *steps = tc_map_struct(&rates->optimizers, (uint64_t)serial, sizeof(*steps));
     tc_sym outcome[2];
     const size_t n = outcome_of(steps, event, rates->has_loaded, outcome);

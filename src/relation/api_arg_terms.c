@@ -94,11 +94,6 @@ static void find_tensors(const struct tc_value *v, unsigned depth, struct tensor
         find_tensors(&v->members[i].value, depth - 1, out);
 }
 
-static int64_t serial_of(const struct tc_value *tensor)
-{
-    return tc_value_int(tc_value_get(tensor, "id"), TC_NONE);
-}
-
 static bool is_of(const struct tc_value *tensor, const char *name)
 {
     const struct tc_str dtype = tc_value_str(tc_value_get(tensor, "dtype"));
@@ -164,7 +159,7 @@ static uint64_t maker_of_any(const struct tc_map *made, const struct tensors *op
     uint64_t maker = 0;
 
     for (size_t i = 0; i < operands->n && !maker; i++)
-        maker = maker_of(made, serial_of(operands->items[i]));
+        maker = maker_of(made, tc_serial_of(operands->items[i]));
     return maker;
 }
 
@@ -182,7 +177,7 @@ static bool drops_graph(const struct tc_call *call, const struct tensors *operan
 static void note(struct tc_map *made, uint64_t maker, const struct tensors *results)
 {
     for (size_t i = 0; i < results->n; i++) {
-        const uint64_t serial = (uint64_t)serial_of(results->items[i]);
+        const uint64_t serial = (uint64_t)tc_serial_of(results->items[i]);
         if (maker && is_float(results->items[i]) && !tc_requires_gradient(results->items[i]))
             tc_map_put(made, serial, maker);
         else
@@ -267,7 +262,7 @@ static const struct tc_value *find_scaled(const struct tc_call *call, const stru
 
 static void add_term(struct losses *losses, struct sum *sum, const struct tc_value *operand)
 {
-    const int64_t serial = serial_of(operand);
+    const int64_t serial = tc_serial_of(operand);
     uint64_t pointer;
 
     if (sum->n < MAX_TERMS)
@@ -284,7 +279,7 @@ static uint64_t digest_of(const struct tc_call *call, const struct tensors *oper
     uint64_t digest = tc_hash_mix(0, call->fn, operands->n);
 
     for (size_t i = 0; i < operands->n; i++)
-        digest = tc_hash_mix(digest, (uint64_t)serial_of(operands->items[i]), i);
+        digest = tc_hash_mix(digest, (uint64_t)tc_serial_of(operands->items[i]), i);
     for (uint32_t i = 0; call->args && i < call->args->n; i++) {
         const struct tc_value *v = &call->args->members[i].value;
         const struct tc_str text = tc_value_str(v);
@@ -298,7 +293,7 @@ static uint64_t digest_of(const struct tc_call *call, const struct tensors *oper
 static void follow_sum(struct losses *losses, const struct tc_call *call,
                        const struct tensors *operands, const struct tc_value *result)
 {
-    const uint64_t serial = (uint64_t)serial_of(result);
+    const uint64_t serial = (uint64_t)tc_serial_of(result);
     const bool adds = is_sum(result, operands);
     const struct tc_value *one = adds ? NULL : find_scaled(call, result, operands);
     struct sum sum = {0};
@@ -383,7 +378,7 @@ static void judge(struct losses *losses, const struct tc_event *event, const str
     static const struct sum no_sum = {.n = 0};
     const struct tc_situation none = {.n = 0};
     const bool is_receiver = tc_value_get(event->call->self, "tensor") != NULL;
-    const int64_t serial = serial_of(
+    const int64_t serial = tc_serial_of(
         is_receiver ? event->call->self : tc_call_next_tensor(event->call, &(uint32_t){0}));
     uint64_t pointer;
     const bool has_sum = tc_map_get(&losses->sums, (uint64_t)serial, &pointer);
@@ -442,67 +437,26 @@ const struct tc_source tc_source_terms = {.name = "terms",
 
 /* ---- the form ------------------------------------------------------------------------------- */
 
+#define CLAIM(to_, held_, broken_, expected_, seen_)                                             \
+    {                                                                                            \
+        .key = {TC_SYM_LOSS}, .roles = {TC_ROLE_BACKWARD}, .n_roles = 1, .of = TC_PARAM_OPERAND, \
+        .kind = TC_SYM_TERM, .attr = TC_SYM_IS, .to = (to_), .held = {(held_)},                  \
+        .broken = {(broken_)}, .if_met = true, .support = TC_SUPPORT_USAGE,                      \
+        .expected = (expected_), .seen = (seen_)                                                 \
+    }
+
 static const struct tc_claim claims[] = {
-    {
-     .key = {TC_SYM_LOSS},
-     .roles = {TC_ROLE_BACKWARD},
-     .n_roles = 1,
-     .of = TC_PARAM_OPERAND,
-     .kind = TC_SYM_TERM,
-     .attr = TC_SYM_IS,
-     .to = TC_SYM_GRAPHED_VALUE,
-     .held = {TC_SYM_GRAPHED},
-     .broken = {TC_SYM_UNGRAPHED},
-     .if_met = true,
-     .support = TC_SUPPORT_USAGE,
-     .expected = "no term of a loss is made of gradients that have no graph",
-     .seen = NULL,
-     },
-    {
-     .key = {TC_SYM_LOSS},
-     .roles = {TC_ROLE_BACKWARD},
-     .n_roles = 1,
-     .of = TC_PARAM_OPERAND,
-     .kind = TC_SYM_TERM,
-     .attr = TC_SYM_IS,
-     .to = TC_SYM_ATTACHED_VALUE,
-     .held = {TC_SYM_ATTACHED},
-     .broken = {TC_SYM_DETACHED},
-     .if_met = true,
-     .support = TC_SUPPORT_USAGE,
-     .expected = "no term of a loss that is made of weights is without a gradient",
-     .seen = NULL,
-     },
-    {
-     .key = {TC_SYM_LOSS},
-     .roles = {TC_ROLE_BACKWARD},
-     .n_roles = 1,
-     .of = TC_PARAM_OPERAND,
-     .kind = TC_SYM_TERM,
-     .attr = TC_SYM_IS,
-     .to = TC_SYM_DISTINCT_VALUE,
-     .held = {TC_SYM_DISTINCT},
-     .broken = {TC_SYM_REPEATED},
-     .if_met = true,
-     .support = TC_SUPPORT_USAGE,
-     .expected = "no term of a loss is in it twice",
-     .seen = "one function was given the same tensors twice, and both results are terms",
-     },
-    {
-     .key = {TC_SYM_LOSS},
-     .roles = {TC_ROLE_BACKWARD},
-     .n_roles = 1,
-     .of = TC_PARAM_OPERAND,
-     .kind = TC_SYM_TERM,
-     .attr = TC_SYM_IS,
-     .to = TC_SYM_APART_VALUE,
-     .held = {TC_SYM_APART},
-     .broken = {TC_SYM_NESTED},
-     .if_met = true,
-     .support = TC_SUPPORT_USAGE,
-     .expected = "a loss that was propagated is no term of another one in the same step",
-     .seen = "a total was propagated that holds another one, and that one a third, all of them "
-                "propagated in this step: what came first counts most", },
+    CLAIM(TC_SYM_GRAPHED_VALUE, TC_SYM_GRAPHED, TC_SYM_UNGRAPHED,
+          "no term of a loss is made of gradients that have no graph", NULL),
+    CLAIM(TC_SYM_ATTACHED_VALUE, TC_SYM_ATTACHED, TC_SYM_DETACHED,
+          "no term of a loss that is made of weights is without a gradient", NULL),
+    CLAIM(TC_SYM_DISTINCT_VALUE, TC_SYM_DISTINCT, TC_SYM_REPEATED,
+          "no term of a loss is in it twice",
+          "one function was given the same tensors twice, and both results are terms"),
+    CLAIM(TC_SYM_APART_VALUE, TC_SYM_APART, TC_SYM_NESTED,
+          "a loss that was propagated is no term of another one in the same step",
+          "a total was propagated that holds another one, and that one a third, all of them "
+          "propagated in this step: what came first counts most"),
 };
 
 static void explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,

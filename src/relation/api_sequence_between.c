@@ -187,8 +187,7 @@ static bool clears_unstepped(const struct tc_process *process, const struct tc_c
 static void follow_trial(struct progress *progress, const struct tc_call *call)
 {
     bool is_new;
-    uint64_t *first = tc_map_at(
-        &progress->tried, (uint64_t)tc_value_int(tc_value_get(call->self, "id"), TC_NONE), &is_new);
+    uint64_t *first = tc_map_at(&progress->tried, (uint64_t)tc_serial_of(call->self), &is_new);
 
     if (is_new)
         ids_add(&progress->trials, call->id);
@@ -202,7 +201,7 @@ static void follow_trial(struct progress *progress, const struct tc_call *call)
 static void follow_clips(struct progress *progress, const struct tc_call *call)
 {
     if (call->is_root && !tc_value_get(call->ctx, "grad")) {
-        progress->asked = tc_value_int(tc_value_get(call->self, "id"), TC_NONE);
+        progress->asked = tc_serial_of(call->self);
     } else if (call->role == TC_ROLE_BACKWARD) {
         progress->trained = progress->asked;
         if (progress->clipped != TC_NONE && progress->clipped == progress->trained)

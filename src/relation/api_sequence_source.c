@@ -221,9 +221,8 @@ static void on_call(struct window_state *s, struct tc_strtab *symbols, const str
         know(&history->known, symbols, tc_known_class(symbols, call->fn));
     history->is_asked |= is_asked;
     if (is_asked && !tc_is_training_forward(call) && !history->rests)
-        history->rests =
-            has_frozen_norms(&s->names, symbols, event->process,
-                             tc_value_int(tc_value_get(call->self, "id"), TC_NONE), call->step);
+        history->rests = has_frozen_norms(&s->names, symbols, event->process,
+                                          tc_serial_of(call->self), call->step);
 }
 
 /* A window whose steps are all of what stands in no model, in a process that trains one: nothing is

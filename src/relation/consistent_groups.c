@@ -51,7 +51,7 @@ static void groups_release(void *of_process)
 
 static struct parted *parted_of(struct groups *groups, const struct tc_event *event)
 {
-    const int64_t serial = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
+    const int64_t serial = tc_serial_of(event->call->self);
 
     return tc_map_struct(&groups->optimizers, (uint64_t)serial, sizeof(struct parted));
 }

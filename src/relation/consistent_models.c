@@ -208,7 +208,7 @@ static void models_observe(void *state, struct tc_strtab *symbols, const struct 
         return;
     struct models *models = tc_process_state(state, event->process);
     if (event->kind == TC_EVENT_CALL && event->call->is_root && !event->call->raised) {
-        const int64_t root = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
+        const int64_t root = tc_serial_of(event->call->self);
         model = tc_map_struct(&models->items, (uint64_t)root, sizeof(*model));
         model->is_asked = true;
     } else if (tc_is_step_window(event)) {

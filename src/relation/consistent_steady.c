@@ -64,7 +64,7 @@ static struct moment *moment_of(struct steady_state *s, const struct tc_variable
 static void on_step(struct steady_state *s, const struct tc_event *event)
 {
     const struct tc_process *process = event->process;
-    const int64_t id = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
+    const int64_t id = tc_serial_of(event->call->self);
     struct optimizers *optimizers = tc_process_state(s, process);
     const struct tc_variable *v;
     bool is_new;

@@ -113,8 +113,7 @@ static void follow_state(struct contents_state *s, const struct tc_event *event)
 /* A model may set its weights by the first batch that it is given, as a flow with norms does. */
 static bool is_first_forward(struct contents_state *s, const struct tc_event *event)
 {
-    const uint64_t who[] = {(uintptr_t)event->process,
-                            (uint64_t)tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE)};
+    const uint64_t who[] = {(uintptr_t)event->process, (uint64_t)tc_serial_of(event->call->self)};
     bool is_new = false;
 
     if (event->call->is_root)

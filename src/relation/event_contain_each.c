@@ -429,7 +429,7 @@ static void each_buffer_of(const struct each_example *x, int64_t root, bool is_o
 static void each_buffer(const struct each_example *x)
 {
     const struct tc_call *call = x->event->call;
-    const int64_t root = tc_value_int(tc_value_get(call->self, "id"), TC_NONE);
+    const int64_t root = tc_serial_of(call->self);
     struct tc_map inside = TC_MAP_INIT;
     const struct tc_variable *v;
     bool is_new;

@@ -220,7 +220,7 @@ static void on_use(struct within_state *s, struct tc_strtab *symbols, const stru
 static void on_forward(struct within_state *s, struct tc_strtab *symbols,
                        const struct tc_event *event, const struct tc_sink *sink)
 {
-    int64_t root = tc_value_int(tc_value_get(event->call->self, "id"), TC_NONE);
+    int64_t root = tc_serial_of(event->call->self);
     bool trains = event->call->stage == TC_SYM_TRAINING && tc_is_training_forward(event->call);
     size_t kept = 0;
 
