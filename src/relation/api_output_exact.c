@@ -13,7 +13,6 @@
 #include "relation/one_claim.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relation/operand.h"

@@ -54,7 +54,7 @@ static tc_sym key_of(const struct tc_hearing *h, const struct tc_variable *varia
                                   : key;
 }
 
-/* Of one word, or two of which the second may be the kind. */
+/* Of one word, or two. */
 static tc_sym atom_of(const struct tc_hearing *h, const tc_sym words[TC_CLAIM_WORDS])
 {
     if (words[1] == TC_SYM_EMPTY)
