@@ -2,10 +2,11 @@
 /*
  * consequence.c - a batch of 64 for one of 32 makes lists of 64, and calls for each element
  *
- * A changed setting is a pair of numbers: what a call was given, or one dimension of a shape. A law
+ * A changed setting is a pair of numbers that a call was given, or that its receiver has. A law
  * about an amount that breaks as the pair says follows from it: a length in the same proportion,
  * the last index of it, a count that rises by a multiple of the difference or falls in proportion,
- * as there are half as many batches. What a call computes over, or how, is no amount.
+ * as there are half as many batches. What a call computes over, or how, is no amount. Nor does an
+ * amount follow from a shape: that is another one, too, where elements were lost or calls left out.
  */
 #include "check/consequence.h"
 
@@ -25,14 +26,13 @@ struct changes {
 
 /* ---- what was changed ------------------------------------------------------------------------ */
 
-/* A number of at least one from here on; where it ends goes to *end. 0 if there is none. */
-static double read_number(const char *text, const char **end)
+/* A number of at least one; 0 if it is none. A bound is told as a text. */
+static double read_number(const struct tc_strtab *symbols, tc_sym value)
 {
-    char *after;
-    const double number = strtod(text, &after);
+    const char *text = tc_strtab_text(symbols, value);
+    const double number = strtod(text + (*text == '"'), NULL);
 
-    *end = after;
-    return after > text && number >= 1 ? number : 0;
+    return number >= 1 ? number : 0;
 }
 
 static void add_change(struct changes *changes, uint64_t run, double from, double to)
@@ -43,29 +43,18 @@ static void add_change(struct changes *changes, uint64_t run, double from, doubl
         tc_vec_push(&changes->items, change);
 }
 
-/* "[64,3,8]" beside "[32,3,8]": each dimension that differs. */
-static void add_dimensions(struct changes *changes, uint64_t run, const char *from, const char *to)
-{
-    while (*from == '[' || *from == ',') {
-        const double a = read_number(from + 1, &from), b = read_number(to + 1, &to);
-        add_change(changes, run, a, b);
-    }
-}
-
 static void add_setting(struct changes *changes, const struct tc_violation *v,
                         const struct tc_strtab *symbols)
 {
+    static const char result[] = "value";
     const struct tc_fact *fact = tc_invariant_fact(v->invariant);
-    const char *from, *to, *end;
 
-    if (!fact || !v->n_outcome || fact->value == TC_NO_SYM)
+    if (!fact || fact->attribute != TC_ATTRIBUTE_VALUE || fact->path == TC_NO_SYM ||
+        fact->value == TC_NO_SYM || !v->n_outcome ||
+        !strncmp(tc_strtab_text(symbols, fact->path), result, strlen(result)))
         return;
-    from = tc_strtab_text(symbols, fact->value);
-    to = tc_strtab_text(symbols, v->outcome[0]);
-    if (fact->attribute == TC_ATTRIBUTE_SHAPE)
-        add_dimensions(changes, v->first.run, from, to);
-    else if (fact->attribute == TC_ATTRIBUTE_VALUE)
-        add_change(changes, v->first.run, read_number(from, &end), read_number(to, &end));
+    add_change(changes, v->first.run, read_number(symbols, fact->value),
+               read_number(symbols, v->outcome[0]));
 }
 
 /* ---- what follows ---------------------------------------------------------------------------- */
@@ -109,14 +98,12 @@ static bool follows(const struct changes *changes, const struct tc_violation *v,
                     const struct tc_strtab *symbols)
 {
     const struct tc_fact *fact = tc_invariant_fact(v->invariant);
-    const char *text, *end;
     double expected, seen;
 
     if (!fact || !v->n_outcome || fact->value == TC_NO_SYM)
         return false;
-    text = tc_strtab_text(symbols, v->outcome[0]);
-    expected = read_number(tc_strtab_text(symbols, fact->value), &end);
-    seen = read_number(text + (*text == '"'), &end); /* a bound is told as a text */
+    expected = read_number(symbols, fact->value);
+    seen = read_number(symbols, v->outcome[0]);
     for (size_t i = 0; expected && seen && i < changes->items.n; i++)
         if (changes->items.items[i].run == v->first.run &&
             accounts_for(&changes->items.items[i], fact->attribute, expected, seen))
