@@ -88,6 +88,19 @@ static void say_read(struct tc_app *app, const struct tc_infer_result *r)
                r->n_pipelines == 1 ? "" : "s", seconds, mb, seconds > 0 ? mb / seconds : 0);
 }
 
+static void say_held_out(struct tc_app *app, const struct tc_infer_result *r)
+{
+    char untold[64] = "";
+
+    if (r->n_untold)
+        snprintf(untold, sizeof(untold), ", %" PRIu64 " unchecked: not traced there", r->n_untold);
+    tc_app_say(app,
+               "%" PRIu64 " of them held on %" PRIu64 " held-out trace%s, %" PRIu64
+               " had no occasion to%s",
+               r->n_confirmed, r->n_held_out, r->n_held_out == 1 ? "" : "s",
+               r->n_invariants - r->n_confirmed - r->n_untold, untold);
+}
+
 static void say_result(struct tc_app *app, const struct infer_options *options,
                        const struct tc_infer_result *r)
 {
@@ -112,11 +125,7 @@ static void say_result(struct tc_app *app, const struct infer_options *options,
                    (double)r->excerpt_bytes / 1e3,
                    r->n_excerpts == 1 ? "the healthy run" : "two healthy runs");
     if (r->n_held_out)
-        tc_app_say(app,
-                   "%" PRIu64 " of them held on %" PRIu64 " held-out trace%s, %" PRIu64
-                   " had no occasion to",
-                   r->n_confirmed, r->n_held_out, r->n_held_out == 1 ? "" : "s",
-                   r->n_invariants - r->n_confirmed);
+        say_held_out(app, r);
     snprintf(head, sizeof(head), "%" PRIu64 " hypotheses dropped", dropped);
     if (dropped)
         say_counts(app, head, r->dropped, r->n_dropped);

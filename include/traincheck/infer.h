@@ -30,6 +30,7 @@ struct tc_infer_config {
     unsigned jobs;          /* threads; 0 means all cores; the output does not depend on it */
     bool specific;          /* the traces are runs of one script: learn its settings, too */
     bool keep_implied;      /* also write invariants that others imply */
+    bool selective;         /* with specific: learn from traces of collect -i as far as they go */
     bool no_excerpts;       /* with specific: what the healthy runs did is not put beside them */
     /* What is written to "-". */
     void (*write)(void *context, const char *text, size_t size);
@@ -49,8 +50,10 @@ struct tc_infer_result {
     uint64_t n_pipelines, n_files, n_records, n_calls, n_windows, json_bytes, file_bytes, wall_ns;
     uint64_t n_invariants, n_rows;
     uint64_t n_facts, n_differed; /* of one script: held in all runs, had other values in another */
+    uint64_t n_selective;         /* learned from that were not asked for everything */
     uint64_t n_excerpts, excerpt_bytes; /* of healthy runs in the file, and their size there */
     uint64_t n_held_out, n_confirmed;   /* traces to validate on; invariants that held on any */
+    uint64_t n_untold;                  /* invariants of which no trace to validate on was asked */
     struct tc_infer_count per_form[64]; /* invariants, in order of the registry; n == 0 left out */
     size_t n_forms;
     struct tc_infer_count dropped[16]; /* hypotheses by reason */

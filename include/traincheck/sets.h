@@ -32,8 +32,9 @@ struct tc_accept_result {
 /*
  * Of each invariant that broke: it is learned from the runs anew, and takes the value that it has
  * there; where it is not learned from them, it goes. The others stay as they are, line by line.
- * Excerpts become those of the runs. The header tells the date, the note and the counts, and each
- * replaced invariant has the number of that entry as `accepted`.
+ * Excerpts become those of the runs, unless one of these was not asked for everything. The header
+ * tells the date, the note and the counts, and each replaced invariant has the number of that entry
+ * as `accepted`.
  */
 TC_API enum tc_status tc_accept_run(const struct tc_accept_config *config,
                                     struct tc_accept_result *result, struct tc_notes *notes,

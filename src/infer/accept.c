@@ -27,6 +27,7 @@ struct accepting {
     struct tc_map by_subject;       /* -> its place in shown, from 1 */
     struct tc_strbuf excerpts;
     struct tc_strbuf head, rest; /* the new file */
+    bool keeps_excerpts;         /* those of the runs would lack what was not traced */
     size_t number;               /* of this entry of the header, from 1 */
 };
 
@@ -112,6 +113,7 @@ static enum tc_status learn(struct accepting *a, struct tc_notes *notes, struct 
         .output = "-",
         .jobs = c->jobs,
         .specific = true,
+        .selective = true,
         .min_pipelines = 1,
         .keep_implied = true,
         .write = on_text,
@@ -123,6 +125,9 @@ static enum tc_status learn(struct accepting *a, struct tc_notes *notes, struct 
 
     if (!status)
         status = tc_each_line("what the runs show", &learning.text, take_shown, a, err);
+    a->keeps_excerpts = result.n_selective > 0;
+    if (a->keeps_excerpts)
+        tc_strbuf_reset(&a->excerpts);
     tc_strbuf_release(&learning.text);
     return status;
 }
@@ -164,6 +169,15 @@ static void add_replaced(struct accepting *a, const struct tc_json *shown)
     a->result->n_replaced++;
 }
 
+static enum tc_status take_excerpt(struct accepting *a, const char *line, size_t size)
+{
+    if (a->keeps_excerpts) {
+        tc_strbuf_add(&a->excerpts, line, size);
+        tc_strbuf_addc(&a->excerpts, '\n');
+    }
+    return TC_OK;
+}
+
 static enum tc_status take_line(void *context, const char *line, size_t size,
                                 const struct tc_json *document, struct tc_error *err)
 {
@@ -175,7 +189,7 @@ static enum tc_status take_line(void *context, const char *line, size_t size,
     if (!strcmp(kind_of(document), "invariants"))
         return take_header(a, document);
     if (!strcmp(kind_of(document), "excerpt"))
-        return TC_OK;
+        return take_excerpt(a, line, size);
     if (!tc_is_invariant_line(document) || !has(a->broken, id_of(document))) {
         tc_strbuf_add(&a->rest, line, size);
         tc_strbuf_addc(&a->rest, '\n');

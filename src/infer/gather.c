@@ -130,6 +130,7 @@ static void count_job(const struct job *job, struct tc_infer_result *result)
     result->n_windows += job->learned.counts.n_step_windows;
     result->json_bytes += job->learned.json_bytes;
     result->file_bytes += job->learned.file_bytes;
+    result->n_selective += job->learned.selections.items.n;
 }
 
 /* What holds under one version may have another name, or another default, under another. */
@@ -208,12 +209,45 @@ static void find_seeds(const struct gathering *g, struct tc_gathered *gathered)
             tc_draws_seeds(&g->jobs[0].learned.draws, &g->jobs[i].learned.draws, gathered->seeds);
 }
 
+/* What it lacks would be taken for absent; evidence does not tell what was asked for. */
+static enum tc_status refuse_selective(const struct gathering *g, struct tc_error *err)
+{
+    for (size_t i = 0; i < g->n_jobs; i++)
+        if (g->jobs[i].learned.selections.items.n)
+            return tc_error_set(
+                err, TC_E_USAGE,
+                "%s was traced by collect -i, for the invariants given there: what "
+                "it lacks would be learned as absent; trace a healthy run without -i",
+                g->jobs[i].path);
+    return TC_OK;
+}
+
+static void note_selective(const struct gathering *g, struct tc_notes *notes)
+{
+    for (size_t i = 0; i < g->n_jobs; i++)
+        if (g->jobs[i].learned.selections.items.n)
+            tc_notes_add(notes, "selective", tc_fs_base(g->jobs[i].path), 0,
+                         "traced by collect -i, for the invariants given there: nothing is learned "
+                         "of what it was not asked for");
+}
+
+/* Of traces to learn from: what they were not asked for. */
+static enum tc_status judge_selections(const struct gathering *g, struct tc_notes *notes,
+                                       struct tc_error *err)
+{
+    if ((g->config->specific || g->config->evidence) && !g->config->selective)
+        return refuse_selective(g, err);
+    if (!g->config->specific)
+        note_selective(g, notes);
+    return TC_OK;
+}
+
 /* Merge in the order of the jobs, which is that of the paths. */
 static enum tc_status merge_all(struct gathering *g, struct tc_evidence *evidence,
-                                struct tc_infer_result *result, struct tc_notes *notes,
-                                struct tc_error *err)
+                                struct tc_infer_result *result, struct tc_selections *held,
+                                struct tc_notes *notes, struct tc_error *err)
 {
-    enum tc_status status = TC_OK;
+    enum tc_status status = held ? TC_OK : judge_selections(g, notes, err);
 
     for (size_t i = 0; i < g->n_jobs; i++) {
         struct job *job = &g->jobs[i];
@@ -226,6 +260,9 @@ static enum tc_status merge_all(struct gathering *g, struct tc_evidence *evidenc
             tc_evidence_merge(evidence, &job->evidence);
             count_job(job, result);
         }
+        if (held && !status)
+            tc_selections_move(held, &job->learned.selections);
+        tc_selections_release(&job->learned.selections);
         tc_notes_free(job->notes);
         tc_evidence_release(&job->evidence);
     }
@@ -270,7 +307,7 @@ static void list_jobs(struct gathering *g, const char *const *paths, size_t n)
 enum tc_status tc_gather(const struct tc_infer_config *config, const char *const *paths,
                          size_t n_paths, const bool *observed, struct tc_evidence *evidence,
                          struct tc_infer_result *result, struct tc_gathered *gathered,
-                         struct tc_notes *notes, struct tc_error *err)
+                         struct tc_selections *held, struct tc_notes *notes, struct tc_error *err)
 {
     struct gathering g = {.config = config, .observed = observed, .thread = thrd_current()};
 
@@ -285,7 +322,7 @@ enum tc_status tc_gather(const struct tc_infer_config *config, const char *const
         note_same_seed(&g, notes);
         find_seeds(&g, gathered);
     }
-    enum tc_status status = merge_all(&g, evidence, result, notes, err);
+    enum tc_status status = merge_all(&g, evidence, result, held, notes, err);
     for (size_t i = 0; i < g.n_jobs; i++)
         free_job(&g.jobs[i]);
     tc_free(g.jobs);

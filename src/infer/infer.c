@@ -31,6 +31,7 @@ struct inference {
     struct tc_evidence evidence;
     struct tc_evidence held_out; /* of the traces to validate on; shares its words */
     struct tc_gathered gathered;
+    struct tc_selections held_selections; /* of the traces to validate on */
     uint64_t started_ns;
 };
 
@@ -127,11 +128,11 @@ static enum tc_status learn(struct inference *inference, struct tc_infer_result 
     const struct tc_infer_config *c = inference->config;
     enum tc_status status =
         tc_gather(c, c->traces, c->n_traces, inference->observed, &inference->evidence, result,
-                  &inference->gathered, notes, err);
+                  &inference->gathered, NULL, notes, err);
 
     if (!status && c->n_validate)
         status = tc_gather(c, c->validate, c->n_validate, inference->observed, &inference->held_out,
-                           result, NULL, notes, err);
+                           result, NULL, &inference->held_selections, notes, err);
     result->n_pipelines = inference->evidence.pipelines.n;
     result->n_held_out = inference->held_out.pipelines.n;
     result->n_rows = inference->evidence.rows.n;
@@ -271,6 +272,7 @@ static enum tc_status mine_and_write(struct inference *inference, struct tc_infe
         .is_one_script = c->specific,
         .enabled = inference->enabled,
         .held_out = c->n_validate ? &inference->held_out : NULL,
+        .held_selections = &inference->held_selections,
         .profile = c->profile ? &profile : NULL,
         .notes = notes,
     };
@@ -284,6 +286,7 @@ static enum tc_status mine_and_write(struct inference *inference, struct tc_infe
     count_forms(&set, result);
     count_dropped(&mined, result);
     result->n_confirmed = mined.n_confirmed;
+    result->n_untold = mined.n_untold;
     result->n_facts = mined.n_facts;
     if (c->specific)
         result->n_differed = tc_runs_compare(&inference->evidence, &inference->gathered, notes);
@@ -342,6 +345,7 @@ enum tc_status tc_infer_run(const struct tc_infer_config *config, struct tc_infe
         status = tc_evidence_write(&inference.evidence, config->evidence, err);
     else if (!status)
         status = mine_and_write(&inference, result, notes, err);
+    tc_selections_release(&inference.held_selections);
     tc_evidence_release(&inference.held_out);
     tc_evidence_release(&inference.evidence);
     result->wall_ns = tc_clock_ns() - inference.started_ns;

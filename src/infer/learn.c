@@ -172,6 +172,7 @@ enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *
     struct tc_str torch = tc_folder_torch(folder);
     snprintf(learned->torch, sizeof(learned->torch), "%.*s", (int)torch.size, torch.text);
     learned->has_operators = tc_folder_has_operators(folder);
+    tc_selections_add(&learned->selections, folder, path);
     struct tc_str script = tc_folder_script(folder);
     snprintf(learned->script, sizeof(learned->script), "%.*s", (int)script.size, script.text);
     tc_replay_free(replay);

@@ -6,6 +6,7 @@
 #define TC_INFER_LEARN_H
 
 #include "infer/draws.h"
+#include "infer/selections.h"
 #include "relation/evidence.h"
 #include "replay/replay.h"
 #include <traincheck/infer.h>
@@ -18,6 +19,7 @@ struct tc_learned {
     char script[256];   /* that ran, as the command named it; "" when unknown */
     int exit_status;    /* the first other than 0, of its processes; workers apart */
     struct tc_draws draws;
+    struct tc_selections selections; /* its own, if it was not asked for everything */
 };
 
 struct tc_learn_options {
@@ -27,7 +29,8 @@ struct tc_learn_options {
     void *context;
 };
 
-/* Fold the folder, as one pipeline of that name, into evidence. */
+/* Fold the folder, as one pipeline of that name, into evidence. What is learned of its selection is
+ * the caller's. */
 enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *options,
                                struct tc_evidence *evidence, struct tc_learned *learned,
                                struct tc_notes *notes, struct tc_error *err);

@@ -160,9 +160,50 @@ static struct tc_deduce_rows learned_rows(const struct mining *m, tc_sym key)
     return rows_of_key(m, m->evidence, &m->rows, key);
 }
 
-static struct tc_deduce_rows held_out_rows(const struct mining *m, tc_sym key)
+/* Was one of the pipelines of a held-out row asked for what the invariant needs? */
+static bool row_tells(const struct mining *m, const struct tc_row *row,
+                      const struct tc_invariant *invariant)
 {
-    return rows_of_key(m, m->options->held_out, &m->held_out, key);
+    const struct tc_evidence *held_out = m->options->held_out;
+
+    for (size_t i = 0; i < row->pipelines.n; i++) {
+        const tc_sym name = held_out->pipelines.items[row->pipelines.items[i]];
+        if (tc_selections_tell(m->options->held_selections, tc_strtab_text(held_out->symbols, name),
+                               held_out->symbols, invariant))
+            return true;
+    }
+    return false;
+}
+
+/* Those that tell of the invariant; valid until the next key. */
+static struct tc_deduce_rows held_out_rows(struct mining *m, tc_sym key,
+                                           const struct tc_invariant *invariant)
+{
+    struct tc_deduce_rows rows = rows_of_key(m, m->options->held_out, &m->held_out, key);
+    size_t n = 0;
+
+    if (!m->options->held_selections->items.n)
+        return rows;
+    const struct tc_row **telling = tc_arena_alloc(&m->of_key, (rows.n + 1) * sizeof(*telling));
+    for (size_t i = 0; i < rows.n; i++)
+        if (row_tells(m, rows.rows[i], invariant))
+            telling[n++] = rows.rows[i];
+    rows.rows = telling;
+    rows.n = n;
+    return rows;
+}
+
+/* Was any held-out trace asked for it? */
+static bool is_told(const struct mining *m, const struct tc_invariant *invariant)
+{
+    const struct tc_evidence *held_out = m->options->held_out;
+
+    for (size_t i = 0; i < held_out->pipelines.n; i++)
+        if (tc_selections_tell(m->options->held_selections,
+                               tc_strtab_text(held_out->symbols, held_out->pipelines.items[i]),
+                               held_out->symbols, invariant))
+            return true;
+    return false;
 }
 
 /* ---- hypotheses ---------------------------------------------------------------------------- */
@@ -191,7 +232,7 @@ static void test_hypothesis(struct mining *m, const struct tc_deduce_rows *rows,
                                          &found, &counterexample);
 
     if (result == TC_DEDUCE_ACCEPTED && m->options->held_out) {
-        struct tc_deduce_rows held_out = held_out_rows(m, rows->rows[0]->key);
+        struct tc_deduce_rows held_out = held_out_rows(m, rows->rows[0]->key, &found);
         result = tc_deduce_validate(&held_out, &found, &counterexample);
         if (result == TC_DEDUCE_REFUTED)
             note_refuted(m, &found, counterexample);
@@ -296,9 +337,10 @@ static void confirm(struct mining *m)
         struct tc_invariant *x = m->accepted.items.items[i];
         m->relation = tc_relation_find(tc_strtab_text(m->evidence->symbols, x->relation));
         tc_sym key = tc_relation_key(m->relation, m->evidence->symbols, x->params, x->n_params);
-        struct tc_deduce_rows rows = held_out_rows(m, key);
+        struct tc_deduce_rows rows = held_out_rows(m, key, x);
         tc_deduce_validate(&rows, x, &counterexample);
         m->mined->n_confirmed += x->held_out > 0;
+        m->mined->n_untold += !is_told(m, x);
     }
 }
 

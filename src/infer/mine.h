@@ -6,6 +6,7 @@
 #define TC_INFER_MINE_H
 
 #include "infer/failed.h"
+#include "infer/selections.h"
 #include <traincheck/trace.h>
 
 struct tc_mine_options {
@@ -16,8 +17,9 @@ struct tc_mine_options {
     /* What further healthy traces showed, in words of the evidence; NULL if there are none. What
      * breaks on it is dropped. */
     const struct tc_evidence *held_out;
-    struct tc_strbuf *profile; /* gets the signatures of the facts; or NULL */
-    struct tc_notes *notes;    /* get one for each invariant dropped so */
+    const struct tc_selections *held_selections; /* of the held-out traces */
+    struct tc_strbuf *profile;                   /* gets the signatures of the facts; or NULL */
+    struct tc_notes *notes;                      /* get one for each invariant dropped so */
 };
 
 struct tc_mined {
@@ -25,6 +27,7 @@ struct tc_mined {
     uint64_t n_facts;                  /* of one script, before what is implied was left out */
     uint64_t n_implied;                /* accepted, but said by others */
     uint64_t n_confirmed;              /* written, and held on what was held out */
+    uint64_t n_untold;                 /* written, and no held-out trace was asked for it */
 };
 
 /*

@@ -211,15 +211,40 @@ class Finding(runs.Case):
         self.assertRegex(found[0]["sentence"], r"zero_grad\(\) is no longer called")
         self.assertNotIn("no-comparison", self.notes())
 
-    def test_a_run_that_cannot_be_compared(self):
+    def test_a_selective_run_is_no_example(self):
         """Of a healthy run that was recorded selectively it is not known what it called besides."""
-        for name in ("half1", "half2"):
-            write(self.work / name, mode="selective", selection=self.SELECTION)
-        runs.run("infer", "-q", "--specific", "half1", "half2", "-o", "half.jsonl", cwd=self.work, code=0)
-        write(self.work / "run", without(ZERO))
-        found = self.findings("run", invariants="half.jsonl")
-        self.assertEqual({f["kind"] for f in found}, {"violation"})
-        self.assertIn("no-comparison", self.notes())
+        write(self.work / "half", mode="selective", selection=self.SELECTION)
+        for output in (["-o", "half.jsonl"], ["--evidence", "half.tce"]):
+            p = runs.run("infer", "-q", "--specific", "healthy", "half", *output, cwd=self.work, code=2)
+            self.assertIn("half was traced by collect -i", p.stderr)
+            self.assertFalse((self.work / output[1]).exists())
+        p = runs.run("infer", "half", "-o", "half.jsonl", cwd=self.work, code=0)
+        self.assertIn("nothing is learned of what it was not asked for", p.stderr)
+
+    def test_a_selective_run_validates_what_it_was_asked_for(self):
+        """The others are unchecked: neither had they no occasion, nor are they broken."""
+        counts = []
+        for name, process in (("whole", {}), ("half", {"mode": "selective", "selection": self.SELECTION})):
+            write(self.work / name, **process)
+            p = runs.run("infer", "--specific", "healthy", "healthy_too", "--validate", name, "-o", f"{name}.jsonl", cwd=self.work, code=0)
+            self.assertEqual(len(runs.json_lines(self.work / f"{name}.jsonl")), len(runs.json_lines(self.work / "own.jsonl")))
+            counts.append([int(x or 0) for x in re.search(
+                r"(\d+) of them held on 1 held-out trace, (\d+) had no occasion to(?:, (\d+) unchecked: not traced there)?", p.stderr).groups()])
+        whole, half = counts
+        self.assertEqual(sum(half), sum(whole))
+        self.assertEqual((whole[2], half[1]), (0, whole[1]))
+        self.assertGreater(min(half[0], half[2]), 0)
+
+    def test_a_selective_run_is_accepted_as_far_as_it_goes(self):
+        """What it was not asked for stays as it was learned, and so does what healthy runs called."""
+        write(self.work / "run", without(ZERO), mode="selective", selection=self.SELECTION)
+        before = (self.work / "own.jsonl").read_text().splitlines()
+        runs.run("check", "run", "-i", "own.jsonl", "-o", "report", "--accept", cwd=self.work, code=0)
+        after = (self.work / "own.jsonl").read_text().splitlines()
+        kept = [x for x in before if '"traincheck":"excerpt"' in x or "torch.roll" in x]
+        self.assertGreater(len(kept), 2)
+        self.assertEqual([x for x in kept if x not in after], [])
+        runs.run("check", "run", "-i", "own.jsonl", "-o", "again", cwd=self.work, code=0)
 
     def test_a_run_of_which_nothing_says_that_it_is_this_program(self):
         """Without sources, and of another program: what differs is no departure."""
