@@ -36,6 +36,11 @@ static const struct tc_opt options[] = {
         FLAG, "no-excerpts", 0, AT(no_excerpts),
         "with --specific: leave out of the file what the first two runs called, and their "
         "sources"),
+    TC_OPT_SWITCH(FLAG, "no-evidence", 0, AT(no_evidence),
+                  "with --specific: leave out of the file what --add needs"),
+    TC_OPT_VALUE(LIST, "add", 0, "DIR", AT(add),
+                 "with --specific: a further healthy run, added to what the file of -o was learned "
+                 "from"),
     TC_OPT_SWITCH(
         FLAG, "diff", 0, AT(diff),
         "say what the second of two invariant files says and the first does not, in place of "
@@ -67,9 +72,11 @@ const struct tc_opt_tool infer_tool = {
         "precondition under which it held. The result depends neither on the order of the folders nor\n"
         "on the number of threads.",
     .usage = "DIR|FILE.tce... [OPTION]...\n"
+             "--specific --add DIR -o FILE\n"
              "--diff FILE FILE [--json]",
     .examples = "  traincheck-infer traincheck_train_*/ -o invariants.jsonl\n"
                 "  traincheck-infer --specific run1 run2 --profile - | less\n"
+                "  traincheck-infer --specific --add run3 -o invariants.jsonl\n"
                 "  traincheck-infer --diff before.jsonl after.jsonl\n"
                 "  traincheck-infer --evidence part1.tce node1/trace_a node1/trace_b\n",
     .exit_codes = "0  invariants (or evidence) were written; with --diff: nothing differs\n"

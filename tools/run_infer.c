@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <traincheck/infer.h>
 #include <traincheck/sets.h>
@@ -124,6 +125,9 @@ static void say_result(struct tc_app *app, const struct infer_options *options,
         tc_app_say(app, "%.1f kB of it: what %s called, and the script's sources",
                    (double)r->excerpt_bytes / 1e3,
                    r->n_excerpts == 1 ? "the healthy run" : "two healthy runs");
+    if (r->evidence_bytes)
+        tc_app_say(app, "%.1f kB of it: evidence, so that --add can add a run later",
+                   (double)r->evidence_bytes / 1e3);
     if (r->n_held_out)
         say_held_out(app, r);
     snprintf(head, sizeof(head), "%" PRIu64 " hypotheses dropped", dropped);
@@ -131,11 +135,16 @@ static void say_result(struct tc_app *app, const struct infer_options *options,
         say_counts(app, head, r->dropped, r->n_dropped);
 }
 
-static struct tc_infer_config make_config(struct tc_app *app, const struct infer_options *options)
+static struct tc_infer_config make_config(struct tc_app *app, const struct infer_options *options,
+                                          const char *date)
 {
+    const struct tc_opt_list *traces = options->add.n ? &options->add : &options->traces;
+
     return (struct tc_infer_config){
-        .traces = options->traces.items,
-        .n_traces = options->traces.n,
+        .traces = traces->items,
+        .n_traces = traces->n,
+        .adds = options->add.n > 0,
+        .date = date,
         .validate = options->validate.items,
         .n_validate = options->validate.n,
         .output = options->output,
@@ -152,6 +161,7 @@ static struct tc_infer_config make_config(struct tc_app *app, const struct infer
         .specific = options->specific,
         .keep_implied = options->keep_implied,
         .no_excerpts = options->no_excerpts,
+        .no_evidence = options->no_evidence,
         .write = tc_app_write,
         .progress = tc_app_progress,
         .context = app,
@@ -165,6 +175,23 @@ static enum tc_status find_traces(const struct tc_opt_list *traces, struct tc_er
         if (!tc_fs_exists(traces->items[i]))
             return tc_error_set(err, TC_E_NOTFOUND, "%s: no such trace folder or file",
                                 traces->items[i]);
+    return TC_OK;
+}
+
+static enum tc_status check_add(const struct infer_options *options, struct tc_error *err)
+{
+    if (!options->add.n)
+        return TC_OK;
+    if (!options->specific || !options->output || options->evidence)
+        return tc_error_set(err, TC_E_USAGE,
+                            "--add adds to one script's file: give --specific and -o FILE%s",
+                            options->evidence ? ", and no --evidence" : "");
+    if (options->traces.n)
+        return tc_error_set(err, TC_E_USAGE,
+                            "%s beside --add: give each run that is added with --add",
+                            options->traces.items[0]);
+    if (!tc_fs_exists(options->output))
+        return tc_error_set(err, TC_E_NOTFOUND, "%s: no such file to add to", options->output);
     return TC_OK;
 }
 
@@ -216,9 +243,13 @@ enum tc_status infer_run(struct tc_app *app, void *options_, struct tc_error *er
         return diff(app, options, err);
     if (options->json)
         return tc_error_set(err, TC_E_USAGE, "--json without --diff");
-    if (options->traces.n == 0)
+    if (options->traces.n == 0 && options->add.n == 0)
         return tc_error_set(err, TC_E_USAGE, "no trace folder given");
-    enum tc_status status = find_traces(&options->traces, err);
+    enum tc_status status = check_add(options, err);
+    if (status == TC_OK)
+        status = find_traces(&options->traces, err);
+    if (status == TC_OK)
+        status = find_traces(&options->add, err);
     if (status == TC_OK)
         status = find_traces(&options->validate, err);
     if (status == TC_OK)
@@ -229,8 +260,12 @@ enum tc_status infer_run(struct tc_app *app, void *options_, struct tc_error *er
     tc_app_begin_progress(app, options->progress);
     tc_app_catch_signals();
 
+    char date[16];
+    struct tm tm;
+    const time_t now = time(NULL);
+    strftime(date, sizeof(date), "%Y-%m-%d", localtime_r(&now, &tm));
     struct tc_notes *notes = tc_notes_new();
-    struct tc_infer_config config = make_config(app, options);
+    struct tc_infer_config config = make_config(app, options, date);
     status = tc_infer_run(&config, &result, notes, err);
     notes_say(app, notes, options->verbose > 0);
     if (status == TC_OK)

@@ -31,7 +31,10 @@ struct tc_infer_config {
     bool specific;          /* the traces are runs of one script: learn its settings, too */
     bool keep_implied;      /* also write invariants that others imply */
     bool selective;         /* with specific: learn from traces of collect -i as far as they go */
-    bool no_excerpts;       /* with specific: what the healthy runs did is not put beside them */
+    bool no_evidence; /* with specific: what a later run is added to is not put into the file */
+    bool adds;        /* to the evidence that output keeps; what is accepted there stays */
+    const char *date; /* with adds: "2026-11-28" */
+    bool no_excerpts; /* with specific: what the healthy runs did is not put beside them */
     /* What is written to "-". */
     void (*write)(void *context, const char *text, size_t size);
     /* Called now and then from the calling thread: traces done of n, JSON bytes read so far. May be
@@ -51,6 +54,7 @@ struct tc_infer_result {
     uint64_t n_invariants, n_rows;
     uint64_t n_facts, n_differed; /* of one script: held in all runs, had other values in another */
     uint64_t n_selective;         /* learned from that were not asked for everything */
+    uint64_t evidence_bytes;      /* of what is kept in the file to add runs to */
     uint64_t n_excerpts, excerpt_bytes; /* of healthy runs in the file, and their size there */
     uint64_t n_held_out, n_confirmed;   /* traces to validate on; invariants that held on any */
     uint64_t n_untold;                  /* invariants of which no trace to validate on was asked */

@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "infer/kept.h"
 #include "infer/set_lines.h"
 #include <traincheck/infer.h>
 
@@ -26,6 +27,7 @@ struct accepting {
     TC_VEC(struct tc_json *) shown; /* what the runs show */
     struct tc_map by_subject;       /* -> its place in shown, from 1 */
     struct tc_strbuf excerpts;
+    struct tc_json *kept_shown;  /* evidence of the runs */
     struct tc_strbuf head, rest; /* the new file */
     bool keeps_excerpts;         /* those of the runs would lack what was not traced */
     size_t number;               /* of this entry of the header, from 1 */
@@ -75,6 +77,8 @@ static enum tc_status take_shown(void *context, const char *line, size_t size,
     if (!strcmp(kind_of(document), "excerpt")) {
         tc_strbuf_add(&a->excerpts, line, size);
         tc_strbuf_addc(&a->excerpts, '\n');
+    } else if (tc_is_kept_line(document)) {
+        a->kept_shown = tc_json_copy(document);
     } else if (tc_is_invariant_line(document)) {
         uint64_t *slot =
             tc_map_at(&a->by_subject, tc_subject_of_line(a->subjects, document), &is_new);
@@ -185,11 +189,12 @@ static enum tc_status take_line(void *context, const char *line, size_t size,
 
     uint64_t shown;
 
-    (void)err;
     if (!strcmp(kind_of(document), "invariants"))
         return take_header(a, document);
     if (!strcmp(kind_of(document), "excerpt"))
         return take_excerpt(a, line, size);
+    if (tc_is_kept_line(document) && a->kept_shown)
+        return tc_kept_accept(a->config->file, a->broken, document, a->kept_shown, &a->rest, err);
     if (!tc_is_invariant_line(document) || !has(a->broken, id_of(document))) {
         tc_strbuf_add(&a->rest, line, size);
         tc_strbuf_addc(&a->rest, '\n');
@@ -244,6 +249,7 @@ enum tc_status tc_accept_run(const struct tc_accept_config *config, struct tc_ac
     for (size_t i = 0; i < a.shown.n; i++)
         tc_json_free(a.shown.items[i]);
     tc_vec_release(&a.shown);
+    tc_json_free(a.kept_shown);
     tc_strtab_free(a.broken);
     tc_strtab_free(a.subjects);
     tc_map_release(&a.by_subject);

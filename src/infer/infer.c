@@ -16,6 +16,8 @@
 #include "base/fs.h"
 #include "compare/excerpt_write.h"
 #include "infer/gather.h"
+#include "infer/grow.h"
+#include "infer/kept.h"
 #include "infer/mine.h"
 #include "infer/runs.h"
 #include "relation/evidence_io.h"
@@ -31,6 +33,7 @@ struct inference {
     struct tc_evidence evidence;
     struct tc_evidence held_out; /* of the traces to validate on; shares its words */
     struct tc_gathered gathered;
+    struct tc_grow grow;                  /* the file that the traces are added to */
     struct tc_selections held_selections; /* of the traces to validate on */
     uint64_t started_ns;
 };
@@ -126,9 +129,15 @@ static enum tc_status learn(struct inference *inference, struct tc_infer_result 
                             struct tc_notes *notes, struct tc_error *err)
 {
     const struct tc_infer_config *c = inference->config;
-    enum tc_status status =
-        tc_gather(c, c->traces, c->n_traces, inference->observed, &inference->evidence, result,
-                  &inference->gathered, NULL, notes, err);
+    enum tc_status status = TC_OK;
+
+    if (c->adds)
+        status = tc_grow_read(c->output, &inference->grow, &inference->evidence, err);
+    if (!status && c->adds)
+        status = tc_grow_check(c, &inference->evidence, err);
+    if (!status)
+        status = tc_gather(c, c->traces, c->n_traces, inference->observed, &inference->evidence,
+                           result, &inference->gathered, NULL, notes, err);
 
     if (!status && c->n_validate)
         status = tc_gather(c, c->validate, c->n_validate, inference->observed, &inference->held_out,
@@ -181,6 +190,8 @@ static void print_header(const struct inference *inference, struct tc_strbuf *ou
     tc_json_set_string(object, "made_by", "traincheck-infer " TC_VERSION);
     tc_json_set(object, "from", pipeline_names(evidence));
     tc_json_set_number(object, "examples", (double)n_examples(evidence));
+    if (inference->config->adds)
+        tc_grow_history(&inference->grow, inference->config, object);
     tc_json_print_line(object, out);
 }
 
@@ -202,26 +213,98 @@ static int compare_paths(const void *a, const void *b)
 /* So many healthy runs are excerpted: two show where healthy runs differ. */
 #define MAX_EXCERPTS 2
 
-/* Of the first traces by name. What is merged from evidence has no calls. */
-static enum tc_status add_excerpts(const struct tc_infer_config *c, struct tc_infer_result *result,
-                                   struct tc_strbuf *out, struct tc_notes *notes,
-                                   struct tc_error *err)
+static void keep_excerpt(const char *line, struct tc_infer_result *result, struct tc_strbuf *out)
 {
-    const char **paths = tc_calloc(c->n_traces + 1, sizeof(*paths));
-    enum tc_status status = TC_OK;
-    struct tc_excerpt_size size;
-    size_t n = 0;
+    tc_strbuf_addf(out, "%s\n", line);
+    result->n_excerpts++;
+    result->excerpt_bytes += strlen(line) + 1;
+}
 
+/* That of the trace, or the one that the file had of it. */
+static enum tc_status add_excerpt(const struct inference *inference, const char *trace,
+                                  struct tc_infer_result *result, struct tc_strbuf *out,
+                                  struct tc_notes *notes, struct tc_error *err)
+{
+    const char *line = tc_grow_excerpt_of(&inference->grow, trace);
+    struct tc_excerpt_size size;
+
+    if (line) {
+        keep_excerpt(line, result, out);
+        return TC_OK;
+    }
+    enum tc_status status = tc_excerpt_make(trace, out, &size, notes, err);
+    result->n_excerpts += size.bytes > 0;
+    result->excerpt_bytes += size.bytes;
+    return status;
+}
+
+/* The paths of traces, sorted; what is merged from evidence has no calls. *n: how many. The caller
+ * frees the array. */
+static const char **paths_to_excerpt(const struct inference *inference, size_t *n)
+{
+    const struct tc_infer_config *c = inference->config;
+    const struct tc_grow *grow = &inference->grow;
+    const char **paths = tc_calloc(c->n_traces + grow->excerpts.n + 1, sizeof(*paths));
+
+    *n = 0;
     for (size_t i = 0; i < c->n_traces; i++)
         if (!tc_is_evidence_file(c->traces[i]))
-            paths[n++] = c->traces[i];
-    qsort(paths, n, sizeof(*paths), compare_paths);
-    for (size_t i = 0; i < n && result->n_excerpts < MAX_EXCERPTS && !status; i++) {
-        status = tc_excerpt_make(paths[i], out, &size, notes, err);
-        result->n_excerpts += size.bytes > 0;
-        result->excerpt_bytes += size.bytes;
+            paths[(*n)++] = c->traces[i];
+    for (size_t i = 0; i < grow->excerpts.n; i++)
+        paths[(*n)++] = grow->excerpts.items[i].path;
+    qsort(paths, *n, sizeof(*paths), compare_paths);
+    return paths;
+}
+
+/* Of the first traces by name. A run that was accepted stays the one to lay others beside. */
+static enum tc_status add_excerpts(const struct inference *inference,
+                                   struct tc_infer_result *result, struct tc_strbuf *out,
+                                   struct tc_notes *notes, struct tc_error *err)
+{
+    const struct tc_grow *grow = &inference->grow;
+    enum tc_status status = TC_OK;
+    size_t n;
+
+    if (tc_grow_was_accepted(grow)) {
+        for (size_t i = 0; i < grow->excerpts.n; i++)
+            keep_excerpt(grow->excerpts.items[i].line, result, out);
+        return TC_OK;
     }
+    const char **paths = paths_to_excerpt(inference, &n);
+    for (size_t i = 0; i < n && result->n_excerpts < MAX_EXCERPTS && !status; i++)
+        status = add_excerpt(inference, paths[i], result, out, notes, err);
     tc_free(paths);
+    return status;
+}
+
+/* What stands before the invariants of one script: excerpts of its runs, and the evidence. */
+static enum tc_status add_script(const struct inference *inference, struct tc_infer_result *result,
+                                 struct tc_strbuf *out, struct tc_notes *notes,
+                                 struct tc_error *err)
+{
+    const struct tc_infer_config *c = inference->config;
+    enum tc_status status = TC_OK;
+
+    if (c->specific && !c->no_excerpts)
+        status = add_excerpts(inference, result, out, notes, err);
+    if (!status && c->specific && !c->no_evidence)
+        status = tc_kept_add(&inference->evidence, out, &result->evidence_bytes, err);
+    return status;
+}
+
+static enum tc_status print_set(struct inference *inference, const struct tc_invariant_set *set,
+                                struct tc_strbuf *out, struct tc_error *err)
+{
+    struct tc_strbuf lines = TC_STRBUF_INIT;
+    enum tc_status status = TC_OK;
+
+    if (!inference->config->adds) {
+        tc_invariant_set_print(set, NULL, out);
+        return TC_OK;
+    }
+    tc_invariant_set_print(set, NULL, &lines);
+    status = tc_grow_print(&inference->grow, &lines, out, err);
+    tc_strbuf_release(&lines);
     return status;
 }
 
@@ -291,8 +374,9 @@ static enum tc_status mine_and_write(struct inference *inference, struct tc_infe
     if (c->specific)
         result->n_differed = tc_runs_compare(&inference->evidence, &inference->gathered, notes);
     print_header(inference, &text);
-    status = c->specific && !c->no_excerpts ? add_excerpts(c, result, &text, notes, err) : TC_OK;
-    tc_invariant_set_print(&set, NULL, &text);
+    status = add_script(inference, result, &text, notes, err);
+    if (!status)
+        status = print_set(inference, &set, &text, err);
     tc_failures_print(&failures, &failed);
     if (!status)
         status = ask_to_go_on(c, result, err);
@@ -346,6 +430,7 @@ enum tc_status tc_infer_run(const struct tc_infer_config *config, struct tc_infe
     else if (!status)
         status = mine_and_write(&inference, result, notes, err);
     tc_selections_release(&inference.held_selections);
+    tc_grow_release(&inference.grow);
     tc_evidence_release(&inference.held_out);
     tc_evidence_release(&inference.evidence);
     result->wall_ns = tc_clock_ns() - inference.started_ns;

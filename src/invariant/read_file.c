@@ -313,7 +313,9 @@ static enum tc_status read_header(struct tc_invariant_set *set, struct tc_json *
     double schema = tc_json_to_number(tc_json_get(document, "schema"), 0);
     const char *what = tc_json_text(tc_json_get(document, "traincheck"));
 
-    if (what && !strcmp(what, "excerpt")) { /* compare/excerpt.h reads it */
+    /* compare/excerpt.h and infer/kept.h read them */
+    if (what && (!strcmp(what, "excerpt") ||
+                 (!strcmp(what, "evidence") && tc_json_get(document, "zstd")))) {
         tc_json_free(document);
         return TC_OK;
     }

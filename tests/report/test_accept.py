@@ -82,6 +82,83 @@ class Accept(runs.Case):
         self.assertEqual([e["note"] for e in json.loads(self.lines()[0])["accepted"]], ["step 1", "step 2"])
         self.assertEqual({x.get("accepted") for x in map(json.loads, self.lines()) if "id" in x}, {None, 2})
 
+    # ---- a set grows
+
+    def learn(self, *args, code=0):
+        return runs.run("infer", "--specific", *args, cwd=self.work, code=code)
+
+    def without_history(self, name):
+        lines = (self.work / name).read_text().splitlines()
+        header = json.loads(lines[0])
+        history = header.pop("added", None)
+        return history, [json.dumps(header)] + lines[1:]
+
+    def test_a_run_that_is_added_is_a_run_that_was_learned_from(self):
+        """In whatever order, and without the traces that were learned from before."""
+        self.write("c", rate=0.1, calls=("f", "g", "f"))
+        self.learn("a", "b", "c", "-o", "whole.jsonl")
+        whole = self.without_history("whole.jsonl")
+        self.assertIsNone(whole[0])
+        for first, last in (("ab", "c"), ("bc", "a")):
+            self.learn(*first, "-o", "grown.jsonl", "--overwrite")
+            gone = [(self.work / name).rename(self.work / f"gone_{name}") for name in first]
+            p = self.learn("--add", last, "-o", "grown.jsonl")
+            self.assertRegex(p.stderr, r"[\d.]+ kB of it: evidence, so that --add can add a run later")
+            for name, path in zip(first, gone):
+                path.rename(self.work / name)
+            history, lines = self.without_history("grown.jsonl")
+            self.assertEqual([entry["runs"] for entry in history], [[last]])
+            self.assertEqual(lines, whole[1])
+
+    def test_what_is_accepted_stays_accepted_where_runs_are_added(self):
+        for name, rate in (("rate", 0.2), ("later", 0.2)):
+            self.write(name, rate=rate)
+        self.judge("rate", "--accept", "--note", "another rate", code=0)
+        accepted = {json.loads(x)["id"] for x in self.lines() if '"accepted"' in x and '"id"' in x}
+        self.learn("--add", "later", "-o", "own.jsonl")
+        self.judge("later", code=0)
+        self.judge("a")
+        grown = {x["id"]: x for x in map(json.loads, self.lines()) if "id" in x}
+        self.assertEqual({x["id"] for x in grown.values() if "accepted" in x}, accepted)
+        self.assertEqual({grown[i]["params"][1]["is"] for i in accepted}, {0.2})
+        self.assertEqual({grown[i]["evidence"]["held"] for i in accepted}, {10})
+        header = json.loads(self.lines()[0])
+        self.assertEqual(([e["note"] for e in header["accepted"]], [e["runs"] for e in header["added"]]), (["another rate"], [["later"]]))
+        self.write("bug", rate=0.2, clears=False)
+        self.judge("bug")
+
+    def test_what_went_stays_away_where_runs_are_added(self):
+        for name in ("less", "later"):
+            self.write(name, calls=("f",))
+        self.judge("less", "--accept", code=0)
+        self.learn("--add", "later", "-o", "own.jsonl")
+        self.judge("later", code=0)
+
+    def test_an_invariant_of_a_person_stays(self):
+        line = '{"relation":"APIArg/setting","params":[{"call":"f"},{"operand":"args.rate","is":0.1}]}'
+        with (self.work / "own.jsonl").open("a") as f:
+            f.write(line + "\n")
+        self.write("c")
+        self.learn("--add", "c", "-o", "own.jsonl")
+        self.assertIn(line, self.lines())
+
+    def test_what_cannot_be_added(self):
+        before = self.lines()
+        for args, why in ((["--add", "a", "-o", "own.jsonl"], "a was learned from already"),
+                          (["--add", "a"], "give --specific and -o FILE"),
+                          (["b", "--add", "a", "-o", "own.jsonl"], "b beside --add"),
+                          (["--add", "a", "-o", "none.jsonl"], "none.jsonl: no such file to add to"),
+                          (["--add", "none", "-o", "own.jsonl"], "none: no such trace")):
+            self.assertIn(why, self.learn(*args, code=2).stderr)
+        self.learn("a", "--no-evidence", "-o", "bare.jsonl")
+        self.assertIn("bare.jsonl keeps no evidence", self.learn("--add", "b", "-o", "bare.jsonl", code=2).stderr)
+        for damage in ('"zstd":"AAAA', '"zstd":"!'):
+            text = (self.work / "own.jsonl").read_text().replace('"zstd":"KLUv', damage)
+            (self.work / "damaged.jsonl").write_text(text)
+            self.write("c")
+            self.assertIn("damaged.jsonl:", self.learn("--add", "c", "-o", "damaged.jsonl", code=2).stderr)
+        self.assertEqual(self.lines(), before)
+
     def diff(self, *args, code):
         return runs.run("infer", "--diff", *args, cwd=self.work, code=code).stdout
 
