@@ -50,6 +50,8 @@ double tc_ledger_bits(const struct tc_ledger *single, const struct tc_ledger *pa
         if (n > 1)
             chances += n * n / 2 * cleared(d, all);
     }
+    if (parallel->mode != TC_LAWS_NONE)
+        chances *= 2; /* exponentials may be inverses of variables */
     return fmax(FIELD_BITS - log2(chances), 0);
 }
 

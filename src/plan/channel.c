@@ -34,7 +34,7 @@ static void deliver(struct tc_world *w, struct tc_world_rank *to, const struct t
     if (t && t->numel == m->n) {
         tc_view_scatter(to->run.slots[t->storage], t, m->data);
         if (w->watch->ledger)
-            tc_ledger_received(w->watch->ledger, &to->run, op, &m->degree);
+            tc_ledger_received(w->watch->ledger, &to->run, op, &m->degrees);
         return;
     }
     snprintf(text, sizeof(text),
@@ -66,7 +66,7 @@ void tc_channel_post(struct tc_world *w, struct tc_world_rank *rank, const struc
         m->data = tc_malloc(((size_t)m->n + 1) * sizeof(*m->data));
         tc_view_gather(rank->run.slots[t->storage], t, m->data);
         if (w->watch->ledger)
-            tc_ledger_sent(w->watch->ledger, &rank->run, op, &m->degree);
+            tc_ledger_sent(w->watch->ledger, &rank->run, op, &m->degrees);
     }
     if (!met) {
         append(is_send ? &c->sent : &c->posted, m);

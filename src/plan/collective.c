@@ -209,6 +209,14 @@ static void give(struct meeting *m, uint32_t rank, const tc_el *from, int64_t n)
     }
 }
 
+/* Added one by one: a product loses what is known of a log. */
+static tc_el added(tc_el sum, tc_el x, uint32_t times)
+{
+    for (uint32_t k = 0; k < times; k++)
+        sum = tc_el_add(sum, x);
+    return sum;
+}
+
 /* x is there `times` times. */
 static void combine(const char *how, tc_el *sum, const tc_el *x, int64_t n, uint32_t times)
 {
@@ -216,10 +224,15 @@ static void combine(const char *how, tc_el *sum, const tc_el *x, int64_t n, uint
     tc_el factor = tc_el_int(times);
 
     for (int64_t i = 0; i < n; i++) {
-        if (is_max || is_min)
-            sum[i] = tc_el_compare(x[i], sum[i]) * (is_max ? 1 : -1) > 0 ? x[i] : sum[i];
+        tc_el both[2] = {sum[i], x[i]};
+        if (is_max)
+            sum[i] = tc_el_max_of(both, 2, 1);
+        else if (is_min)
+            sum[i] = tc_el_compare(x[i], sum[i]) < 0 ? x[i] : sum[i];
         else if (is_prod)
             sum[i] = tc_el_mul(sum[i], tc_el_power(x[i], times));
+        else if (tc_el_carries(x[i]))
+            sum[i] = added(sum[i], x[i], times);
         else
             sum[i] = tc_el_add(sum[i], times == 1 ? x[i] : tc_el_mul(x[i], factor));
     }

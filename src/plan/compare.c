@@ -59,7 +59,7 @@ static void compare(struct trial *t, struct tc_plan_judged *judged, uint32_t ran
     bool differs = false, undefined = false;
 
     for (int64_t i = 0; i < n && !differs; i++)
-        if (places[i] >= 0 && !tc_el_same(values[i], reference[places[i]])) {
+        if (places[i] >= 0 && !tc_el_agree(values[i], reference[places[i]])) {
             differs = true;
             undefined = tc_el_is_undefined(values[i]) && !tc_el_is_undefined(reference[places[i]]);
         }

@@ -17,6 +17,11 @@ struct tc_degree {
     unsigned level;  /* of the highest inverse; 0: it has none */
 };
 
+/* Of values, and of what they are logs of. */
+struct tc_degrees {
+    struct tc_degree value, carried;
+};
+
 /* ---- the forms of operators ---------------------------------------------------------------- */
 
 #define TC_DEGREE_NONE   (-1) /* nothing is inverted */

@@ -62,7 +62,8 @@
     X(MISH)           \
     X(MISH_SLOPE)     \
     X(LOGSIGMOID)     \
-    X(SLOPED_STEP)
+    X(SLOPED_STEP)    \
+    X(MAX)
 
 enum tc_fn {
 #define X(name) TC_FN_##name,

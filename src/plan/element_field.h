@@ -7,7 +7,8 @@
  * numbers and ratios have im = 0.
  *
  * Bits 61 to 63 of re mark what is more than a number. A root is the value that sqrt gave: a keyed
- * permutation of its argument, so that squaring it gives the argument back (norms of norms).
+ * permutation of its argument, so that squaring it gives the argument back (norms of norms). What
+ * carries its exponential (carry.h) is the address of a record, in which its value stands.
  * Infinities and the undefined are no numbers at all.
  */
 #ifndef TC_PLAN_ELEMENT_FIELD_H
@@ -24,6 +25,7 @@ typedef struct tc_el {
 #define TC_MARK_MINUS (UINT64_C(1) << 62)
 #define TC_MARK_PLUS  ((UINT64_C(1) << 62) | 1)
 #define TC_MARK_UNDEF (UINT64_C(1) << 63)
+#define TC_MARK_CARRY (TC_MARK_ROOT | TC_MARK_MINUS)
 
 #define TC_EL_MINUS ((tc_el){TC_MARK_MINUS, 0}) /* -inf */
 #define TC_EL_PLUS  ((tc_el){TC_MARK_PLUS, 0})  /* inf */
@@ -38,9 +40,19 @@ static inline bool tc_el_is_marked(tc_el a)
     return a.re >> 61;
 }
 
+static inline bool tc_el_carries(tc_el a)
+{
+    return a.re >> 61 == TC_MARK_CARRY >> 61;
+}
+
+/* The value of what carries more. */
+tc_el tc_el_carried(tc_el a);
+
 static inline tc_el tc_el_plain(tc_el a)
 {
-    return (tc_el){a.re & TC_MARK_ROOT ? a.re & ~TC_MARK_ROOT : a.re, a.im};
+    if (!(a.re & TC_MARK_ROOT))
+        return a;
+    return tc_el_carries(a) ? tc_el_carried(a) : (tc_el){a.re & ~TC_MARK_ROOT, a.im};
 }
 
 /* ---- the integers modulo p ----------------------------------------------------------------- */
@@ -137,8 +149,13 @@ static inline bool tc_el_add_rows(const tc_el *a, const tc_el *b, tc_el *to, siz
 /* The same number, whether or not it is known as a root. */
 static inline bool tc_el_same(tc_el a, tc_el b)
 {
-    return tc_el_plain(a).re == tc_el_plain(b).re && a.im == b.im;
+    a = tc_el_plain(a);
+    b = tc_el_plain(b);
+    return a.re == b.re && a.im == b.im;
 }
+
+/* The same number by laws of exp and log: also sums of the same logs, written otherwise. */
+bool tc_el_agree(tc_el a, tc_el b);
 
 static inline bool tc_el_is_undefined(tc_el a)
 {
@@ -186,6 +203,10 @@ tc_el tc_el_scale_root(tc_el a, tc_el square);
 tc_el tc_el_sqrt(const struct tc_function *f, tc_el a);
 tc_el tc_el_apply(const struct tc_function *f, tc_el a);
 tc_el tc_el_apply2(const struct tc_function *f, tc_el a, tc_el b);
+/* The value of the hash at a number, whatever laws there are. */
+tc_el tc_el_hash(const struct tc_function *f, tc_el a);
+/* The highest of elements that lie step apart: by order, or as the laws of the thread have it. */
+tc_el tc_el_max_of(const tc_el *p, size_t n, size_t step);
 /* An order without meaning, but the same everywhere: for max, min, sort. Negative, 0 or positive.
  */
 int tc_el_compare(tc_el a, tc_el b);

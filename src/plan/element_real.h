@@ -30,6 +30,12 @@ static inline tc_el tc_el_plain(tc_el a)
     return a;
 }
 
+static inline bool tc_el_carries(tc_el a)
+{
+    (void)a;
+    return false;
+}
+
 static inline tc_el tc_el_add(tc_el a, tc_el b)
 {
     return a + b;
@@ -101,6 +107,15 @@ static inline tc_el tc_el_scale_root(tc_el a, tc_el square)
 static inline int tc_el_compare(tc_el a, tc_el b)
 {
     return (a > b) - (a < b);
+}
+
+static inline tc_el tc_el_max_of(const tc_el *p, size_t n, size_t step)
+{
+    tc_el best = n ? p[0] : TC_EL_UNDEF;
+
+    for (size_t i = 1; i < n; i++)
+        best = p[i * step] > best ? p[i * step] : best;
+    return best;
 }
 
 tc_el tc_el_sqrt(const struct tc_function *f, tc_el a);

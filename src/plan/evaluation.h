@@ -9,6 +9,7 @@
 #include "plan/program.h"
 
 struct tc_ledger;
+struct tc_laws;
 
 /* One rank while it runs. */
 struct tc_run {
@@ -28,6 +29,7 @@ struct tc_world_watch {
      * several ranks. May be NULL. */
     void (*op)(void *context, const struct tc_run *run, uint32_t op);
     struct tc_ledger *ledger; /* counts degrees; may be NULL */
+    struct tc_laws *laws;     /* of exp and log; NULL: they are hashes */
     /* A rank is done, its results are there. */
     void (*done)(void *context, const struct tc_run *run);
     /* Now and then; false ends it. */

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/hash.h"
+#include "plan/carry.h"
 
 #ifndef TC_PLAN_REAL
 
@@ -31,8 +32,17 @@ static bool is_one(tc_el a)
     return a.re == 1 && !a.im;
 }
 
+/* Is one more than its value, and are both numbers? */
+static bool is_carried(tc_el a, tc_el b)
+{
+    return (tc_el_carries(a) || tc_el_carries(b)) && !tc_el_is_marked(tc_el_plain(a)) &&
+           !tc_el_is_marked(tc_el_plain(b));
+}
+
 tc_el tc_el_add_marked(tc_el a, tc_el b)
 {
+    if (is_carried(a, b))
+        return tc_carry_add(a, b);
     a = tc_el_plain(a);
     b = tc_el_plain(b);
     if (tc_el_is_undefined(a) || tc_el_is_undefined(b))
@@ -44,6 +54,8 @@ tc_el tc_el_add_marked(tc_el a, tc_el b)
 
 tc_el tc_el_neg_marked(tc_el a)
 {
+    if (tc_el_carries(a))
+        return tc_carry_neg(a);
     a = tc_el_plain(a);
     if (is_infinite(a))
         return a.re == TC_MARK_MINUS ? TC_EL_PLUS : TC_EL_MINUS;
@@ -55,6 +67,8 @@ tc_el tc_el_mul_marked(tc_el a, tc_el b)
 {
     if (a.re == b.re && a.im == b.im && tc_el_is_root(a))
         return tc_el_square(a);
+    if (is_carried(a, b))
+        return tc_carry_mul(a, b);
     a = tc_el_plain(a);
     b = tc_el_plain(b);
     if (tc_el_is_undefined(a) || tc_el_is_undefined(b))
@@ -107,8 +121,8 @@ static int order(uint64_t a, uint64_t b)
 
 int tc_el_compare(tc_el a, tc_el b)
 {
-    a = tc_el_plain(a);
-    b = tc_el_plain(b);
+    a = tc_carry_key(a);
+    b = tc_carry_key(b);
     if (tc_el_same(a, b))
         return 0;
     if (a.re == TC_MARK_MINUS || b.re == TC_MARK_MINUS)
@@ -276,15 +290,22 @@ static bool has_known_value(enum tc_fn fn, tc_el a, tc_el *known)
     }
 }
 
+tc_el tc_el_hash(const struct tc_function *f, tc_el a)
+{
+    tc_el_counts.functions[f->fn]++;
+    return hashed(f, a);
+}
+
 tc_el tc_el_apply(const struct tc_function *f, tc_el a)
 {
     tc_el known;
 
-    tc_el_counts.functions[f->fn]++;
+    if (tc_carry_apply(f->fn, f->a, a, &known))
+        return known;
     a = tc_el_plain(a);
     if (tc_el_is_undefined(a))
         return a;
-    return has_known_value(f->fn, a, &known) ? known : hashed(f, a);
+    return has_known_value(f->fn, a, &known) ? known : tc_el_hash(f, a);
 }
 
 tc_el tc_el_apply2(const struct tc_function *f, tc_el a, tc_el b)

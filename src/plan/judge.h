@@ -20,7 +20,8 @@ struct trial {
     struct tc_map sums; /* values that are summed over ranks first */
     enum tc_status status;
     struct tc_world_fault fault;
-    bool in_single;               /* the fault is in the reference */
+    bool in_single; /* the fault is in the reference */
+    struct tc_laws *laws;
     struct tc_ledger *degrees[2]; /* of the reference and the job; NULL: not counted */
     struct tc_error err;
 };
@@ -48,6 +49,8 @@ void tc_trial_compare_sums(struct trial *t);
 
 /* Operators without a rule. */
 void tc_judge_find_unknown(struct judge *j);
+/* The last of the laws that may tell the jobs equal; NONE: they compute nothing that has some. */
+enum tc_laws_mode tc_judge_last_laws(const struct judge *j);
 /* Results that no rank has, or not all of. */
 void tc_judge_find_missing(struct judge *j);
 /* Why a trial ended early. */

@@ -11,12 +11,13 @@
 #include "plan/eval.h"
 #include "plan/ledger_state.h"
 
-struct tc_ledger *tc_ledger_new(const struct tc_plan_set *set)
+struct tc_ledger *tc_ledger_new(const struct tc_plan_set *set, enum tc_laws_mode mode)
 {
     struct tc_ledger *l = tc_calloc(1, sizeof(*l));
     const struct tc_rule *rule;
 
     l->set = set;
+    l->mode = mode;
     l->ranks = tc_calloc(set->world + 1, sizeof(*l->ranks));
     for (size_t i = 0; (rule = tc_rule_get(i)); i++)
         tc_map_put(&l->forms, (uintptr_t)rule, (uintptr_t)tc_degree_form_of(rule));
@@ -61,6 +62,7 @@ static void hold(struct held *a, const struct held *b)
 {
     tc_degree_raise(&a->value, b->value);
     tc_degree_raise(&a->square, b->square);
+    tc_degree_raise(&a->carried, b->carried);
 }
 
 /* What a factor may bring into a product. */
@@ -119,6 +121,7 @@ static void put(struct held *slots, const struct tc_plan_tensor *t, const struct
     if ((double)t->numel >= slot->n) {
         slot->value = what->value;
         slot->square = what->square;
+        slot->carried = what->carried;
     } else {
         hold(slot, what);
     }
@@ -270,6 +273,82 @@ static void count_functions(struct tc_ledger *l, const struct held *slots,
         }
 }
 
+/* ---- laws of exp and log ------------------------------------------------------------------- */
+
+#define ATOMS 4 /* that a value carries */
+
+static struct tc_degree with(struct tc_degree a, struct tc_degree b)
+{
+    multiply_by(&a, b);
+    return a;
+}
+
+/* What all arguments carry, one added to the other. */
+static struct tc_degree carried_by(const struct held *slots, const struct tc_plan_op *op)
+{
+    struct tc_degree all = {0};
+
+    for (uint32_t i = 0; i < op->n_args; i++)
+        multiply_by(&all, of_value(slots, &op->args[i]).carried);
+    return all;
+}
+
+/* How many elements an operator adds up to one, at most. */
+static double summed(const struct tc_plan_op *op)
+{
+    double n = op->n_outs && op->outs[0] ? (double)op->outs[0]->numel : 1;
+
+    return op->n_reads ? fmax((double)op->reads[0]->numel / fmax(n, 1), 1) : 1;
+}
+
+/* A log keeps what it is taken of; it is a hash of that. */
+static struct tc_degree logged(struct tc_ledger *l, struct tc_degree of)
+{
+    tc_degree_raise(&l->functions[TC_FN_LOG].argument, times(of, 2));
+    return of;
+}
+
+/*
+ * What carries logs has an exponential N / M, of polynomials no higher than what is held for it,
+ * times those of its atoms. A value of E may be the inverse of a variable: that counts as the
+ * variable does (docs/plans.md).
+ */
+static void account_laws(struct tc_ledger *l, const struct held *slots, const struct tc_plan_op *op,
+                         const struct tc_degree_form *form, const struct tc_el_counts *counts,
+                         struct held *first, struct held *more)
+{
+    struct tc_degree carried = carried_by(slots, op), made = carried, whole;
+    bool has_exp = counts->functions[TC_FN_EXP] > 0;
+
+    made.own += ATOMS + 1;
+    whole = made;
+    if (has_exp) {
+        tc_degree_raise(&l->functions[TC_FN_EXP].argument, sum(slots, op).value);
+        if (carried.own > 0 || form->inverted != TC_DEGREE_NONE) {
+            count_inverted(l, made, (double)counts->functions[TC_FN_EXP], &whole.level);
+            whole.inverses++;
+        }
+        multiply_by(&first->value, whole);
+        multiply_by(&more->value, whole);
+    }
+    if (counts->functions[TC_FN_MAX])
+        tc_degree_raise(&l->functions[TC_FN_MAX].argument, sum(slots, op).value);
+    if (counts->functions[TC_FN_LOG])
+        more->carried = logged(l, has_exp ? made : with(made, product(slots, op, form->arguments)));
+    else if (!form->functions && (!form->times || tc_degree_is_elementwise(op->rule)))
+        more->carried = times(carried, summed(op));
+    if (!form->more)
+        first->carried = more->carried;
+}
+
+/* Free maxima are not chosen by an order. */
+static bool is_free_maximum(const struct tc_ledger *l, const struct tc_plan_op *op)
+{
+    const char *name = op->rule->name;
+
+    return l->mode == TC_LAWS_FREE && (!strcmp(name, "aten.maximum") || !strcmp(name, "aten.amax"));
+}
+
 static bool depends(const struct held *slots, const struct tc_plan_op *op)
 {
     struct held all = of_reads(slots, op);
@@ -303,8 +382,10 @@ static void account(struct tc_ledger *l, const struct tc_run *run, const struct 
         more = result_of(slots, op, form, form->more);
     multiply_by(&first.value, inverses);
     multiply_by(&more.value, inverses);
+    if (l->mode != TC_LAWS_NONE)
+        account_laws(l, slots, op, form, counts, &first, &more);
     count_functions(l, slots, op, form, counts, is_late);
-    if (form->chooses && depends(slots, op)) {
+    if (form->chooses && depends(slots, op) && !is_free_maximum(l, op)) {
         l->choice = l->choice ? l->choice : op;
         l->n_choices++;
     }
@@ -342,21 +423,26 @@ static struct held *slots_at(struct tc_ledger *l, const struct tc_participant *p
 void tc_ledger_met(struct tc_ledger *l, const struct tc_participant *all, uint32_t n)
 {
     struct held met = {0};
+    struct tc_degree carried = {0};
 
     pthread_mutex_lock(&l->lock);
     for (uint32_t i = 0; i < n; i++) {
         struct held given = of_reads(slots_at(l, &all[i]), all[i].op);
+        multiply_by(&carried, given.carried);
         if (tc_collective_multiplies(all[i].op)) {
             multiply_by(&met.value, as_factor(&given));
             continue;
         }
-        if (tc_collective_chooses(all[i].op) && given.value.own > 1) {
+        if (tc_collective_chooses(all[i].op) && given.value.own > 1 && l->mode != TC_LAWS_FREE) {
             l->choice = l->choice ? l->choice : all[i].op;
             l->n_choices++;
         }
         hold(&met, &given);
     }
     met.value.own += 1; /* a factor of the reduction */
+    met.carried = carried;
+    if (l->mode != TC_LAWS_NONE)
+        tc_degree_raise(&l->functions[TC_FN_MAX].argument, met.value);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < all[i].op->n_outs; k++)
             if (all[i].op->outs[k])
@@ -365,20 +451,20 @@ void tc_ledger_met(struct tc_ledger *l, const struct tc_participant *all, uint32
 }
 
 void tc_ledger_sent(struct tc_ledger *l, const struct tc_run *from, const struct tc_plan_op *op,
-                    struct tc_degree *with)
+                    struct tc_degrees *with)
 {
     struct held given;
 
     pthread_mutex_lock(&l->lock);
     given = of_reads(slots_of(l, from, number_of(from, op)), op);
-    *with = as_factor(&given);
+    *with = (struct tc_degrees){as_factor(&given), given.carried};
     pthread_mutex_unlock(&l->lock);
 }
 
 void tc_ledger_received(struct tc_ledger *l, const struct tc_run *to, const struct tc_plan_op *op,
-                        const struct tc_degree *with)
+                        const struct tc_degrees *with)
 {
-    struct held got = {.value = *with};
+    struct held got = {.value = with->value, .carried = with->carried};
 
     pthread_mutex_lock(&l->lock);
     for (uint32_t k = 0; k < op->n_outs; k++)

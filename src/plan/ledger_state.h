@@ -8,12 +8,14 @@
 #include <pthread.h>
 
 #include "base/map.h"
+#include "plan/carry.h"
 #include "plan/degree.h"
 #include "plan/element.h"
 
-/* What a storage holds. A root also has the degree of its square, which products may bring back. */
+/* What a storage holds. A root also has the degree of its square, which products may bring back;
+ * what carries logs that of what they are logs of, and of its inverse. */
 struct held {
-    struct tc_degree value, square;
+    struct tc_degree value, square, carried;
     double n; /* elements of the storage */
 };
 
@@ -36,6 +38,7 @@ struct inverted {
 
 struct tc_ledger {
     const struct tc_plan_set *set;
+    enum tc_laws_mode mode;
     struct tracked *ranks;
     struct tc_map forms; /* address of a rule -> address of its form */
     struct applied functions[TC_N_FN];

@@ -104,6 +104,15 @@ static const struct tc_plan_tensor *first_out(const struct tc_plan_op *op)
     return NULL;
 }
 
+/* Values alone: what they carry does not outlive the evaluation. */
+static void gather(const struct tc_run *run, const struct tc_plan_tensor *t, tc_el *to)
+{
+    tc_view_gather(run->slots[t->storage], t, to);
+    for (int64_t i = 0; i < t->numel; i++)
+        if (tc_el_carries(to[i]))
+            to[i] = tc_el_plain(to[i]);
+}
+
 static void index_op(void *context, const struct tc_run *run, uint32_t i)
 {
     struct tc_story *s = context;
@@ -114,7 +123,7 @@ static void index_op(void *context, const struct tc_run *run, uint32_t i)
         if (!t)
             continue;
         tc_el *p = tc_malloc(((size_t)t->numel + 1) * sizeof(*p));
-        tc_view_gather(run->slots[t->storage], t, p);
+        gather(run, t, p);
         uint32_t first = tc_index_add(&s->index, p, t, op->name, i);
         if (t == first_out(op))
             s->first[i] = first;
@@ -142,7 +151,7 @@ static void record(const struct tc_run *run, const struct tc_plan_tensor *t, str
 {
     tc_el *p = tc_malloc(((size_t)t->numel + 1) * sizeof(*p));
 
-    tc_view_gather(run->slots[t->storage], t, p);
+    gather(run, t, p);
     tc_free((void *)(uintptr_t)part->p);
     *part = (struct tc_part){p, t};
 }
@@ -191,7 +200,8 @@ bool tc_story_make_room(struct tc_story *s)
 enum tc_status tc_story_record(struct tc_story *s, const struct tc_verify_config *config,
                                struct tc_error *err)
 {
-    struct tc_world_watch watch = {.op = index_op, .context = s};
+    struct tc_laws *laws = tc_laws_new(s->verdict->laws, tc_plan_seed(0));
+    struct tc_world_watch watch = {.op = index_op, .laws = laws, .context = s};
     struct tc_world_fault fault;
 
     index_inits(s);
@@ -201,6 +211,7 @@ enum tc_status tc_story_record(struct tc_story *s, const struct tc_verify_config
     watch.done = record_results;
     if (!status)
         status = tc_world_run(s->parallel, tc_plan_seed(0), config->threads, &watch, &fault, err);
+    tc_laws_free(laws);
     return status;
 }
 

@@ -2,8 +2,9 @@
 /*
  * rules_attention.c - scaled_dot_product_attention in its variants: softmax(q k s + mask) v
  *
- * The backward computes the probabilities again from q and k: what the forward kept for it
- * (logsumexp, the state of the generator) depends on the kernel.
+ * The backward computes the probabilities from q, k and the logsumexp that it is given: of the keys
+ * of one rank alone they do not add up to 1 where attention goes round a ring. Where the logsumexp
+ * is that of its own keys they are quotients, as in the forward.
  */
 #include "plan/eval.h"
 
@@ -20,6 +21,8 @@ enum argument {
     SCALE,
     DROPOUT,
     GRAD,
+    OUT,
+    LSE,
 };
 
 /* One kernel call: heads of [L, E] against [S, E] and [S, EV]. */
@@ -65,13 +68,11 @@ static bool attention_of(struct tc_eval *e, struct attention *a, struct tc_plan_
     return !*e->failure;
 }
 
-/* The products of query i of a head become its probabilities; the sum of exponentials before it is
- * divided. */
-static tc_el divide(struct tc_eval *e, const struct attention *a, size_t head, size_t i, tc_el *row)
+/* The products of query i of a head become its scores. */
+static void mask_row(struct tc_eval *e, const struct attention *a, size_t head, size_t i,
+                     tc_el *row)
 {
     const struct tc_plan_tensor *mask = tc_eval_tensor(e, MASK);
-    struct tc_function f = tc_eval_function(e, TC_FN_EXP, 0, 0, 0);
-    tc_el sum = TC_EL_ZERO;
 
     for (size_t j = 0; j < a->s; j++) {
         tc_el x = tc_el_mul(a->scale, row[j]);
@@ -80,26 +81,48 @@ static tc_el divide(struct tc_eval *e, const struct attention *a, size_t head, s
             x = tc_el_same(m, TC_EL_ZERO) ? TC_EL_MINUS : x;
         else
             x = tc_el_add(x, m);
-        x = a->is_causal && j > i ? TC_EL_MINUS : x;
-        row[j] = tc_el_apply(&f, x);
-        sum = tc_el_add(sum, row[j]);
+        row[j] = a->is_causal && j > i ? TC_EL_MINUS : x;
+    }
+}
+
+/* Scores become probabilities; the sum of exponentials before it is divided. lse: the log of the
+ * sum that divides them, NULL: their own. */
+static tc_el divide(struct tc_eval *e, const struct attention *a, tc_el *row, const tc_el *lse)
+{
+    struct tc_function f = tc_eval_function(e, TC_FN_EXP, 0, 0, 0);
+    struct tc_function to_log = tc_eval_function(e, TC_FN_LOG, 0, 0, 0);
+    tc_el sum = TC_EL_ZERO, *weights = tc_eval_new(e, a->s);
+
+    for (size_t j = 0; j < a->s; j++) {
+        weights[j] = tc_el_apply(&f, row[j]);
+        sum = tc_el_add(sum, weights[j]);
+    }
+    if (lse && !tc_el_same(*lse, tc_el_apply(&to_log, sum))) {
+        for (size_t j = 0; j < a->s; j++)
+            row[j] = tc_el_apply(&f, tc_el_sub(row[j], *lse));
+        return sum;
     }
     tc_el inverse = tc_el_same(sum, TC_EL_ZERO) ? TC_EL_ZERO : tc_el_inv(sum);
     for (size_t j = 0; j < a->s; j++)
-        row[j] = tc_el_mul(row[j], inverse);
+        row[j] = tc_el_mul(weights[j], inverse);
     return sum;
 }
 
-/* Rows of probabilities of all queries of a head, and for each the sum of its exponentials. */
+/* Rows of probabilities of all queries of a head, and for each the sum of its exponentials. lse:
+ * of each query, or NULL. */
 static void probabilities(struct tc_eval *e, const struct attention *a, size_t head, tc_el *rows,
-                          tc_el *sums)
+                          tc_el *sums, const tc_el *lse)
 {
     struct tc_matrix q = tc_matrix_of(a->q + head * a->l * a->e, a->l, a->e);
     struct tc_matrix k = tc_matrix_of(a->k + head / a->group * a->s * a->e, a->s, a->e);
 
     tc_matrix_multiply(q, tc_matrix_turned(k), rows, e->scratch);
-    for (size_t i = 0; i < a->l; i++)
-        sums[i] = divide(e, a, head, i, rows + i * a->s);
+    for (size_t i = 0; i < a->l; i++) {
+        struct tc_arena_mark mark = tc_arena_mark(e->scratch);
+        mask_row(e, a, head, i, rows + i * a->s);
+        sums[i] = divide(e, a, rows + i * a->s, lse ? lse + i : NULL);
+        tc_arena_rewind(e->scratch, mark);
+    }
 }
 
 /* Outputs: the result and, per query, log of the sum. */
@@ -116,7 +139,7 @@ static void run_attention(struct tc_eval *e)
     tc_el *to = tc_eval_new(e, n * a.ev), *logs = tc_eval_new(e, n),
           *rows = tc_eval_new(e, a.l * a.s);
     for (size_t head = 0; head < a.heads; head++) {
-        probabilities(e, &a, head, rows, logs + head * a.l);
+        probabilities(e, &a, head, rows, logs + head * a.l, NULL);
         tc_matrix_multiply(tc_matrix_of(rows, a.l, a.s),
                            tc_matrix_of(a.v + head / a.group * a.s * a.ev, a.s, a.ev),
                            to + head * a.l * a.ev, e->scratch);
@@ -144,7 +167,16 @@ static void add_to(tc_el *to, const tc_el *x, tc_el by, size_t n)
         to[i] = tc_el_add(to[i], tc_el_mul(by, x[i]));
 }
 
-/* With p the probabilities and d = g v: p * (d - sum(d * p)) is the gradient of the scores. */
+/* What the forward kept: a value for each of n elements, or NULL. Some kernels keep other sizes. */
+static const tc_el *kept(struct tc_eval *e, enum argument which, size_t n)
+{
+    const struct tc_plan_tensor *t = tc_eval_tensor(e, which);
+    const tc_el *p = t && (size_t)t->numel == n ? tc_eval_read(e, t) : NULL;
+
+    return p && n && !tc_el_is_undefined(p[0]) ? p : NULL;
+}
+
+/* With p the probabilities and d = g v: p * (d - sum(g * out)) is the gradient of the scores. */
 static void run_attention_backward(struct tc_eval *e)
 {
     const struct tc_plan_tensor *grad = tc_eval_tensor(e, GRAD);
@@ -159,7 +191,7 @@ static void run_attention_backward(struct tc_eval *e)
         tc_eval_fail(e, "a gradient of another size");
         return;
     }
-    const tc_el *g = tc_eval_read(e, grad);
+    const tc_el *g = tc_eval_read(e, grad), *out = kept(e, OUT, n * a.ev), *lse = kept(e, LSE, n);
     tc_el *dq = zeros(e, n * a.e), *dk = zeros(e, key_heads * a.s * a.e),
           *dv = zeros(e, key_heads * a.s * a.ev), *rows = tc_eval_new(e, a.l * a.s),
           *sums = tc_eval_new(e, a.l), *d = tc_eval_new(e, a.s);
@@ -167,12 +199,13 @@ static void run_attention_backward(struct tc_eval *e)
         size_t head = r / a.l, from = head / a.group;
         const tc_el *p = rows + r % a.l * a.s;
         if (r % a.l == 0)
-            probabilities(e, &a, head, rows, sums);
+            probabilities(e, &a, head, rows, sums, lse ? lse + r : NULL);
         for (size_t j = 0; j < a.s; j++) {
             d[j] = tc_el_dot(g + r * a.ev, 1, a.v + (from * a.s + j) * a.ev, 1, a.ev);
             add_to(dv + (from * a.s + j) * a.ev, g + r * a.ev, p[j], a.ev);
         }
-        tc_el sum = tc_el_dot(d, 1, p, 1, a.s);
+        tc_el sum =
+            out ? tc_el_dot(g + r * a.ev, 1, out + r * a.ev, 1, a.ev) : tc_el_dot(d, 1, p, 1, a.s);
         for (size_t j = 0; j < a.s; j++) {
             tc_el x = tc_el_mul(a.scale, tc_el_mul(p[j], tc_el_sub(d[j], sum)));
             add_to(dq + r * a.e, a.k + (from * a.s + j) * a.e, x, a.e);
@@ -184,8 +217,9 @@ static void run_attention_backward(struct tc_eval *e)
     tc_eval_write(e, 2, dv, key_heads * a.s * a.ev);
 }
 
-#define ARGS \
-    "query key value is_causal attn_mask|attn_bias scale dropout_p grad_out|grad_out_|grad_output"
+#define ARGS                                                         \
+    "query key value is_causal attn_mask|attn_bias scale dropout_p " \
+    "grad_out|grad_out_|grad_output out logsumexp"
 
 #define FORWARD(kernel)                                                              \
     {                                                                                \

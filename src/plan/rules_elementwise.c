@@ -39,11 +39,13 @@ static bool is_true(tc_el a)
 
 static tc_el compare(enum binary how, tc_el a, tc_el b)
 {
-    if (how == EQ || how == NE)
-        return truth(tc_el_same(a, b) == (how == EQ));
-    int order = tc_el_compare(a, b);
+    tc_el both[2] = {a, b};
+
     if (how == MAXIMUM)
-        return order < 0 ? b : a;
+        return tc_el_max_of(both, 2, 1);
+    int order = tc_el_compare(a, b);
+    if (how == EQ || how == NE)
+        return truth((order == 0) == (how == EQ));
     if (how == MINIMUM)
         return order > 0 ? b : a;
     if (how == LT || how == LE)

@@ -110,6 +110,24 @@ static void run_unary(struct tc_eval *e)
     tc_eval_write(e, 0, to, n);
 }
 
+/* The second output is what the CPU's kernel keeps: exp(-|x|). The backward here needs x alone. */
+static void run_log_sigmoid(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *buffer = tc_eval_out(e, 1);
+    struct tc_function to_exp = tc_eval_function(e, TC_FN_EXP, 0, 0, 0);
+    struct tc_function size = tc_eval_function(e, TC_FN_ABS, 0, 0, 0);
+
+    run_unary(e);
+    if (!buffer)
+        return;
+    size_t n = (size_t)buffer->numel;
+    struct tc_operand x = tc_eval_operand(e, 0, buffer);
+    tc_el *kept = tc_eval_new(e, n);
+    for (size_t i = 0; i < n && !*e->failure; i++)
+        kept[i] = tc_el_apply(&to_exp, tc_el_neg(tc_el_apply(&size, x.p[i * x.step])));
+    tc_eval_write(e, 1, kept, n);
+}
+
 /* ---- derivatives --------------------------------------------------------------------------- */
 
 enum slope {
@@ -118,6 +136,7 @@ enum slope {
     BY_TANH,     /* g * (1 - y * y) */
     BY_SILU,     /* g * s * (1 + x * (1 - s)) */
     BY_STEP,
+    BY_MINUS, /* g * f(-x) */
 };
 
 static tc_el silu_slope(const struct tc_function *f, tc_el x)
@@ -139,6 +158,8 @@ static tc_el slope_at(enum slope how, const struct tc_function *f, tc_el slope, 
         return silu_slope(f, x);
     case BY_STEP:
         return sloped(f, slope, x);
+    case BY_MINUS:
+        return tc_el_apply(f, tc_el_neg(x));
     case BY_FUNCTION:
         break;
     }
@@ -213,11 +234,14 @@ const struct tc_rule tc_rules_function[] = {
     {"aten.hardtanh",          "self min_val max_val", run_unary, TC_RULE_ELEMENTWISE, PLAIN, TC_FN_CLAMP},
     {"aten.leaky_relu",           "self negative_slope", run_unary, TC_RULE_ELEMENTWISE, ONE_MINUS_STEP,
                              TC_FN_STEP},
-    {"aten.softplus",               "self beta threshold", run_unary, TC_RULE_ELEMENTWISE, PLAIN, TC_FN_SOFTPLUS},
-    {"aten.elu",                    "self alpha scale", run_unary, TC_RULE_ELEMENTWISE, PLAIN, TC_FN_ELU},
+    {"aten.log_sigmoid_forward",               "self", run_log_sigmoid, TC_RULE_ELEMENTWISE, PLAIN,
+                             TC_FN_LOGSIGMOID},
+    {"aten.softplus",                    "self beta threshold", run_unary, TC_RULE_ELEMENTWISE, PLAIN, TC_FN_SOFTPLUS},
+    {"aten.elu","self alpha scale", run_unary, TC_RULE_ELEMENTWISE, PLAIN, TC_FN_ELU},
     SLOPE("gelu_backward", "self approximate", BY_FUNCTION, GELU_SLOPE),
     SLOPE("silu_backward", "self", BY_SILU, SIGMOID),
     SLOPE("mish_backward", "self", BY_FUNCTION, MISH_SLOPE),
+    SLOPE("log_sigmoid_backward", "self", BY_MINUS, SIGMOID),
     SLOPE("sigmoid_backward", "output", BY_SIGMOID, SIGMOID),
     SLOPE("tanh_backward", "output", BY_TANH, TANH),
     SLOPE("threshold_backward", "self threshold", BY_FUNCTION, STEP),

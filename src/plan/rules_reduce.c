@@ -23,8 +23,10 @@ static tc_el extreme(const tc_el *p, size_t n, int sign)
 {
     tc_el best = n ? p[0] : TC_EL_UNDEF;
 
+    if (sign > 0)
+        return tc_el_max_of(p, n, 1);
     for (size_t i = 1; i < n; i++)
-        if (tc_el_compare(p[i], best) * sign > 0)
+        if (tc_el_compare(p[i], best) < 0)
             best = p[i];
     return best;
 }
@@ -163,7 +165,7 @@ static void run_extreme(struct tc_eval *e)
         const tc_el *p = rows.p + i * rows.n;
         size_t k = 0;
         values[i] = extreme(p, rows.n, sign);
-        while (k + 1 < rows.n && !tc_el_same(p[k], values[i]))
+        while (k + 1 < rows.n && tc_el_compare(p[k], values[i]) != 0)
             k++;
         places[i] = tc_el_int((int64_t)k);
     }

@@ -6,6 +6,7 @@
 #define TC_PLAN_VERDICT_H
 
 #include "base/strbuf.h"
+#include "plan/carry.h"
 #include "plan/world.h"
 
 enum tc_plan_outcome {
@@ -62,6 +63,7 @@ struct tc_plan_finding {
 
 struct tc_plan_verdict {
     enum tc_plan_outcome outcome;
+    enum tc_laws_mode laws; /* by which the results were compared */
     unsigned n_seeds;
     /* A wrong "verified" has a chance below 2^-error_bits, by the degrees that were counted; 0: the
      * degrees are too high for a bound. */

@@ -5,6 +5,7 @@
 #include "plan/verify.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/pool.h"
 #include "plan/explanation.h"
@@ -59,8 +60,11 @@ static void run_reference(void *context, size_t seed)
 {
     struct trial *t = (struct trial *)context + seed;
     struct judge *j = t->judge;
-    struct tc_world_watch watch = {
-        .done = tc_trial_take_reference, .tick = tick, .ledger = t->degrees[0], .context = t};
+    struct tc_world_watch watch = {.done = tc_trial_take_reference,
+                                   .tick = tick,
+                                   .ledger = t->degrees[0],
+                                   .laws = t->laws,
+                                   .context = t};
 
     t->in_single = true;
     t->status = tc_world_run(j->single, tc_plan_seed(t->seed), 1, &watch, &t->fault, &t->err);
@@ -69,8 +73,11 @@ static void run_reference(void *context, size_t seed)
 static void run_job(struct trial *t)
 {
     struct judge *j = t->judge;
-    struct tc_world_watch watch = {
-        .done = tc_trial_take_results, .tick = tick, .ledger = t->degrees[1], .context = t};
+    struct tc_world_watch watch = {.done = tc_trial_take_results,
+                                   .tick = tick,
+                                   .ledger = t->degrees[1],
+                                   .laws = t->laws,
+                                   .context = t};
 
     t->in_single = false;
     t->status = tc_world_run(j->parallel, tc_plan_seed(t->seed), j->config->threads, &watch,
@@ -101,34 +108,60 @@ static enum tc_status run_trials(struct judge *j, struct trial *trials, unsigned
     return TC_OK;
 }
 
-/* How many evaluations the bound that is wanted takes, once the first has counted. */
-static unsigned evaluations(const struct judge *j, double bits)
+/* How many evaluations the bound that is wanted takes, once the first has counted; least at least.
+ */
+static unsigned evaluations(const struct judge *j, double bits, unsigned least)
 {
     const struct tc_verify_config *c = j->config;
-    double n = bits > 0 ? ceil(c->error_bits / bits) : c->seeds;
+    double n = bits > 0 ? ceil(c->error_bits / bits) : least;
 
     for (size_t i = 0; i < j->verdict->results.n; i++)
         if (j->verdict->results.items[i].is_wrong &&
             !tc_judge_is_reduced_in_step(j, &j->verdict->results.items[i]))
-            return c->seeds;
-    return n > c->most_seeds ? c->most_seeds : n > c->seeds ? (unsigned)n : c->seeds;
+            return least;
+    return n > c->most_seeds ? c->most_seeds : n > least ? (unsigned)n : least;
+}
+
+static struct trial *new_trials(struct judge *j)
+{
+    enum tc_laws_mode laws = j->verdict->laws;
+    struct trial *trials = tc_calloc(j->config->most_seeds, sizeof(*trials));
+
+    for (unsigned i = 0; i < j->config->most_seeds; i++)
+        trials[i] =
+            (struct trial){.judge = j, .seed = i, .laws = tc_laws_new(laws, tc_plan_seed(i))};
+    trials[0].degrees[0] = tc_ledger_new(j->single, laws);
+    trials[0].degrees[1] = tc_ledger_new(j->parallel, laws);
+    return trials;
+}
+
+/* What results carry lives as long as the laws do: their values stay. */
+static void drop_trials(struct judge *j, struct trial *trials)
+{
+    const struct tc_plan_verdict *v = j->verdict;
+
+    for (size_t i = 0; i < v->results.n; i++)
+        for (unsigned s = 0; s < j->config->most_seeds; s++)
+            for (int64_t k = 0; v->results.items[i].values[s] && k < v->results.items[i].n; k++)
+                v->results.items[i].values[s][k] = tc_el_plain(v->results.items[i].values[s][k]);
+    for (unsigned i = 0; i < j->config->most_seeds; i++)
+        tc_laws_free(trials[i].laws);
+    tc_ledger_free(trials[0].degrees[0]);
+    tc_ledger_free(trials[0].degrees[1]);
+    tc_free(trials);
 }
 
 static enum tc_status evaluate(struct judge *j, struct tc_error *err)
 {
-    struct trial *trials = tc_calloc(j->config->most_seeds, sizeof(*trials));
+    struct trial *trials = new_trials(j);
     struct tc_plan_verdict *v = j->verdict;
     enum tc_status status;
 
-    for (unsigned i = 0; i < j->config->most_seeds; i++)
-        trials[i] = (struct trial){.judge = j, .seed = i};
-    trials[0].degrees[0] = tc_ledger_new(j->single);
-    trials[0].degrees[1] = tc_ledger_new(j->parallel);
     status = run_trials(j, trials, 0, v->n_seeds, err);
     if (!status && !j->has_fault) {
         double bits = tc_ledger_bits(trials[0].degrees[0], trials[0].degrees[1]);
         unsigned first = v->n_seeds;
-        v->n_seeds = evaluations(j, bits);
+        v->n_seeds = evaluations(j, bits, first);
         if (v->n_seeds > first)
             status = run_trials(j, trials, first, v->n_seeds, err);
         v->error_bits = (unsigned)(bits * v->n_seeds);
@@ -137,10 +170,67 @@ static enum tc_status evaluate(struct judge *j, struct tc_error *err)
         tc_judge_conclude(j);
     if (!status && !j->has_fault && v->outcome == TC_PLAN_VERIFIED)
         tc_judge_warn_choices(j, trials[0].degrees[1]);
-    tc_ledger_free(trials[0].degrees[0]);
-    tc_ledger_free(trials[0].degrees[1]);
-    tc_free(trials);
+    drop_trials(j, trials);
     return status;
+}
+
+/* ---- laws of exp and log ------------------------------------------------------------------- */
+
+#define ORDERED_SEEDS 4 /* where each evaluation verifies the maxima that it chose */
+
+static void forget(struct judge *j)
+{
+    struct tc_plan_verdict *v = j->verdict;
+
+    for (size_t i = 0; i < v->results.n; i++) {
+        struct tc_plan_judged *r = &v->results.items[i];
+        for (unsigned s = 0; s < v->n_seeds; s++) {
+            tc_free(r->values[s]);
+            r->values[s] = NULL;
+        }
+        memset(r->covered, 0, (size_t)r->n);
+        r->ranks.n = 0;
+        r->is_wrong = r->is_missing = r->is_set_apart = r->is_undefined = false;
+    }
+    v->findings.n = v->warnings.n = 0;
+    v->n_wrong = v->n_verified = 0;
+    j->has_fault = false;
+}
+
+/* From the start, by other laws. */
+static enum tc_status evaluate_by(struct judge *j, enum tc_laws_mode laws, struct tc_error *err)
+{
+    const struct tc_verify_config *c = j->config;
+    unsigned ordered = c->most_seeds < ORDERED_SEEDS ? c->most_seeds : ORDERED_SEEDS;
+
+    forget(j);
+    j->verdict->laws = laws;
+    j->verdict->n_seeds = laws == TC_LAWS_ORDERED && ordered > c->seeds ? ordered : c->seeds;
+    return evaluate(j, err);
+}
+
+/*
+ * The job is not the single-device computation if exp and log are functions of which nothing is
+ * known. By their laws it may be. A job that is verified by one of them is: each is sound. If none
+ * does, the one stays by which the fewest results differ.
+ */
+static enum tc_status evaluate_by_laws(struct judge *j, struct tc_error *err)
+{
+    struct tc_plan_verdict *v = j->verdict;
+    enum tc_laws_mode best = TC_LAWS_NONE, last = tc_judge_last_laws(j);
+    uint64_t fewest = v->n_wrong;
+    enum tc_status status = TC_OK;
+
+    for (enum tc_laws_mode laws = TC_LAWS_FREE; laws <= last && !status; laws++) {
+        status = evaluate_by(j, laws, err);
+        if (!status && v->outcome == TC_PLAN_VERIFIED)
+            return TC_OK;
+        if (!j->has_fault && v->n_wrong < fewest) {
+            best = laws;
+            fewest = v->n_wrong;
+        }
+    }
+    return status || v->laws == best ? status : evaluate_by(j, best, err);
 }
 
 enum tc_status tc_plan_verify(const struct tc_plan_set *single, const struct tc_plan_set *parallel,
@@ -166,6 +256,8 @@ enum tc_status tc_plan_verify(const struct tc_plan_set *single, const struct tc_
         else
             status = evaluate(&j, err);
     }
+    if (!status && verdict->outcome == TC_PLAN_REFUTED && verdict->n_wrong)
+        status = evaluate_by_laws(&j, err);
     if (!status && verdict->outcome == TC_PLAN_VERIFIED)
         tc_plan_warn_sizes(single, parallel, verdict);
     if (!status && verdict->outcome == TC_PLAN_REFUTED && verdict->n_wrong && config->explain)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "plan/carry.h"
 #include "plan/eval.h"
 #include "plan/fill.h"
 #include "plan/ledger.h"
@@ -281,6 +282,7 @@ static void work(void *context, size_t i)
 
     (void)i;
     tc_el_counts = (struct tc_el_counts){0}; /* of another evaluation, on this thread */
+    tc_laws_enter(w->watch->laws);
     pthread_mutex_lock(&w->lock);
     while (!w->failed && w->n_done < w->set->copies.n_distinct) {
         struct tc_world_rank *rank = next_rank(w, &is_new);
@@ -306,6 +308,7 @@ static void work(void *context, size_t i)
             pthread_cond_broadcast(&w->changed);
     }
     pthread_mutex_unlock(&w->lock);
+    tc_laws_enter(NULL);
     tc_arena_release(&scratch);
 }
 

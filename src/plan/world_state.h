@@ -43,7 +43,7 @@ struct tc_message {
     struct tc_message *next;
     uint32_t rank, op;
     tc_el *data; /* of a send */
-    struct tc_degree degree;
+    struct tc_degrees degrees;
     int64_t n;
 };
 

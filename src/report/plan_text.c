@@ -62,6 +62,10 @@ static void add_ranks(const struct tc_plan_report *r, struct tc_strbuf *out)
     tc_strbuf_adds(out, " \xc2\xb7 ");
 }
 
+static const char *const laws_in_words[] = {"", "maxima are free", "maxima of two logs by order",
+                                            "maxima by order"};
+static const char *const laws_names[] = {"none", "free", "logs-ordered", "ordered"};
+
 /* "error < 2^-83, 7 random evaluations" */
 void tc_plan_add_bound(const struct tc_plan_verdict *v, struct tc_strbuf *out)
 {
@@ -70,6 +74,8 @@ void tc_plan_add_bound(const struct tc_plan_verdict *v, struct tc_strbuf *out)
     else
         tc_strbuf_adds(out, "no bound of the error, as degrees are too high; ");
     tc_strbuf_addf(out, "%u random evaluation%s", v->n_seeds, v->n_seeds == 1 ? "" : "s");
+    if (v->laws != TC_LAWS_NONE)
+        tc_strbuf_addf(out, ", by laws of exp and log: %s", laws_in_words[v->laws]);
 }
 
 static void add_summary(const struct tc_plan_report *r, struct tc_strbuf *out)
@@ -169,6 +175,7 @@ struct tc_json *tc_plan_summary_to_json(const struct tc_plan_report *r)
     tc_json_set_number(object, "verified", (double)v->n_verified);
     tc_json_set_number(object, "seeds", v->n_seeds);
     tc_json_set_number(object, "error_bits", v->error_bits);
+    tc_json_set_string(object, "laws", laws_names[v->laws]);
     for (size_t i = 0; i < v->results.n; i++)
         if (v->results.items[i].is_wrong || v->results.items[i].is_missing)
             tc_json_append(

@@ -156,6 +156,8 @@ tc_el tc_el_apply(const struct tc_function *f, tc_el x)
         return tanh(softplus(x, 1, 20));
     case TC_FN_MISH_SLOPE:
         return mish_slope(x);
+    case TC_FN_LOGSIGMOID:
+        return -softplus(-x, 1, 1e300);
     case TC_FN_SOFTPLUS:
         return softplus(x, f->a, f->b);
     case TC_FN_SOFTPLUS_SLOPE:

@@ -1,0 +1,33 @@
+"""The backward of a ring gets the logsumexp of its own block."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "setups"))
+import torch  # noqa: E402
+import ring  # noqa: E402
+
+RUN = {"options": "--ranks 3 --merge flash", "world": 3, "names": ["", "", "# wrong"]}
+
+
+class Ring(ring.Ring):
+    @staticmethod
+    def backward(ctx, grad):
+        q, k, v, out, lse = ctx.saved_tensors
+        rank, ranks = ctx.rank, ctx.ranks
+        own = ring.forward_kernel(q, k, v, 0.0, True)[1]
+        dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
+        for hop in range(ranks):
+            if hop <= rank:
+                parts = ring.backward_kernel(grad.contiguous(), q, k, v, out, own, 0.0, hop == 0)  # wrong: lse
+                dq, dk, dv = dq + parts[0], dk + parts[1], dv + parts[2]
+            k, v, dk, dv = ring.pass_on((k, v, dk, dv), rank, ranks)
+        return dq, dk, dv, None, None, None
+
+
+ring.Ring = Ring
+
+
+if __name__ == "__main__":
+    ring.main()
+
+# SPDX-License-Identifier: Apache-2.0

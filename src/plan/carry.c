@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * carry.c - elements that carry their exponential: maxima and logs, sums of them
+ */
+#include "plan/carry.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+
+#ifndef TC_PLAN_REAL
+
+#    define MOST 4 /* atoms that a value keeps apart */
+
+struct atom {
+    tc_el value, exp, inverse;
+};
+
+/* What is known of a part of a value. */
+struct tail {
+    tc_el total, exp;    /* of all of it: atoms + r, and its exponential */
+    tc_el r, R, inverse; /* exp(r) = R, and 1 / R; R = 1: there is none */
+    bool is_log;         /* r is the sum of logs, and not of atoms for which there was no room */
+    unsigned n;
+    const struct tail *negative;
+    struct atom atoms[MOST];
+};
+
+/* What the bits of a carrying element are the address of. */
+struct record {
+    tc_el value;
+    const struct tail *tail;
+    const tc_el *chosen; /* of a free maximum: the highest by order; else NULL */
+};
+
+/* Where the records of one thread lie. */
+struct place {
+    pthread_t thread;
+    struct tc_arena arena;
+};
+
+struct tc_laws {
+    enum tc_laws_mode mode;
+    struct tc_function exp, log, max;
+    pthread_mutex_t lock;
+    TC_VEC(struct place *) places; /* one for each thread that entered */
+};
+
+static _Thread_local struct {
+    const struct tc_laws *laws;
+    struct tc_arena *arena;
+} here;
+
+/* ---- laws ---------------------------------------------------------------------------------- */
+
+struct tc_laws *tc_laws_new(enum tc_laws_mode mode, uint64_t seed)
+{
+    if (mode == TC_LAWS_NONE)
+        return NULL;
+    struct tc_laws *laws = tc_calloc(1, sizeof(*laws));
+    laws->mode = mode;
+    laws->exp = tc_function_make(seed, TC_FN_EXP, 0, 0, 0);
+    laws->log = tc_function_make(seed, TC_FN_LOG, 0, 0, 0);
+    laws->max = tc_function_make(seed, TC_FN_MAX, 0, 0, 0);
+    pthread_mutex_init(&laws->lock, NULL);
+    return laws;
+}
+
+void tc_laws_free(struct tc_laws *laws)
+{
+    if (!laws)
+        return;
+    for (size_t i = 0; i < laws->places.n; i++) {
+        tc_arena_release(&laws->places.items[i]->arena);
+        tc_free(laws->places.items[i]);
+    }
+    tc_vec_release(&laws->places);
+    pthread_mutex_destroy(&laws->lock);
+    tc_free(laws);
+}
+
+static struct place *place_of(struct tc_laws *laws, pthread_t thread)
+{
+    for (size_t i = 0; i < laws->places.n; i++)
+        if (pthread_equal(laws->places.items[i]->thread, thread))
+            return laws->places.items[i];
+    struct place *place = tc_calloc(1, sizeof(*place));
+    place->thread = thread;
+    tc_vec_push(&laws->places, place);
+    return place;
+}
+
+void tc_laws_enter(struct tc_laws *laws)
+{
+    here.laws = laws;
+    here.arena = NULL;
+    if (!laws)
+        return;
+    pthread_mutex_lock(&laws->lock);
+    here.arena = &place_of(laws, pthread_self())->arena;
+    pthread_mutex_unlock(&laws->lock);
+}
+
+/* ---- exp and log of plain elements --------------------------------------------------------- */
+
+/* An order of elements as they are written. */
+static bool is_below(tc_el a, tc_el b)
+{
+    return a.re != b.re ? a.re < b.re : a.im < b.im;
+}
+
+static bool is_one(tc_el a)
+{
+    return tc_el_same(a, TC_EL_ONE);
+}
+
+/* E(-x) = 1 / E(x), E(0) = 1. */
+static struct atom atom_of(tc_el x)
+{
+    tc_el minus = tc_el_neg(x), hash, inverse;
+
+    if (tc_el_same(x, TC_EL_ZERO))
+        return (struct atom){x, TC_EL_ONE, TC_EL_ONE};
+    hash = tc_el_hash(&here.laws->exp, is_below(x, minus) ? x : minus);
+    inverse = tc_el_inv(hash);
+    return is_below(x, minus) ? (struct atom){x, hash, inverse} : (struct atom){x, inverse, hash};
+}
+
+static tc_el exponential(tc_el x)
+{
+    tc_el minus = tc_el_neg(x);
+
+    if (tc_el_same(x, TC_EL_ZERO))
+        return TC_EL_ONE;
+    if (is_below(x, minus))
+        return tc_el_hash(&here.laws->exp, x);
+    return tc_el_inv(tc_el_hash(&here.laws->exp, minus));
+}
+
+/* L(1 / R) = -L(R), L(1) = 0. */
+static tc_el logarithm(tc_el R, tc_el inverse)
+{
+    if (is_one(R))
+        return TC_EL_ZERO;
+    if (is_below(R, inverse))
+        return tc_el_hash(&here.laws->log, R);
+    return tc_el_neg(tc_el_hash(&here.laws->log, inverse));
+}
+
+/* ---- records ------------------------------------------------------------------------------- */
+
+static const struct record *record_of(tc_el a)
+{
+    return (const struct record *)(uintptr_t)(a.re & ~TC_MARK_CARRY);
+}
+
+tc_el tc_el_carried(tc_el a)
+{
+    return record_of(a)->value;
+}
+
+static const struct tail *tail_of(tc_el a)
+{
+    return tc_el_carries(a) ? record_of(a)->tail : NULL;
+}
+
+static tc_el carrying(tc_el value, const struct tail *tail, const tc_el *chosen)
+{
+    struct record *record = tc_arena_alloc(here.arena, sizeof(*record));
+
+    *record = (struct record){value, tail, chosen};
+    return (tc_el){TC_MARK_CARRY | (uintptr_t)record, 0};
+}
+
+static struct atom turned(struct atom a)
+{
+    return (struct atom){tc_el_neg(a.value), a.inverse, a.exp};
+}
+
+/* With its negative; the sums and products of all of it are made here. */
+static const struct tail *kept(const struct tail *made)
+{
+    struct tail *tail = tc_arena_alloc(here.arena, 2 * sizeof(*tail)), *negative = tail + 1;
+    tc_el inverse = made->inverse;
+
+    *tail = *made;
+    tail->total = made->r;
+    tail->exp = made->R;
+    for (unsigned i = 0; i < made->n; i++) {
+        tail->total = tc_el_add(tail->total, made->atoms[i].value);
+        tail->exp = tc_el_mul(tail->exp, made->atoms[i].exp);
+        inverse = tc_el_mul(inverse, made->atoms[i].inverse);
+    }
+    *negative = (struct tail){.total = tc_el_neg(tail->total),
+                              .exp = inverse,
+                              .r = tc_el_neg(made->r),
+                              .R = made->inverse,
+                              .inverse = made->R,
+                              .is_log = made->is_log,
+                              .n = made->n,
+                              .negative = tail};
+    for (unsigned i = 0; i < made->n; i++)
+        negative->atoms[i] = turned(made->atoms[i]);
+    tail->negative = negative;
+    return tail;
+}
+
+/* What is carried may have cancelled. */
+static tc_el made(tc_el value, const struct tail *tail)
+{
+    if (!tail->n && is_one(tail->R))
+        return value;
+    return carrying(value, kept(tail), NULL);
+}
+
+static tc_el with_atom(tc_el value, const tc_el *chosen)
+{
+    struct tail tail = {.r = TC_EL_ZERO, .R = TC_EL_ONE, .inverse = TC_EL_ONE, .n = 1};
+
+    tail.atoms[0] = atom_of(value);
+    return carrying(value, kept(&tail), chosen);
+}
+
+/* ---- sums and products --------------------------------------------------------------------- */
+
+static void take_into(struct tail *tail, struct atom a)
+{
+    tail->R = tc_el_mul(tail->R, a.exp);
+    tail->inverse = tc_el_mul(tail->inverse, a.inverse);
+}
+
+/* An atom and its negative cancel; one for which there is no room is taken into R. */
+static void add_atom(struct tail *tail, struct atom a)
+{
+    tc_el minus = tc_el_neg(a.value);
+
+    for (unsigned i = 0; i < tail->n; i++)
+        if (tc_el_same(tail->atoms[i].value, minus)) {
+            memmove(tail->atoms + i, tail->atoms + i + 1, (--tail->n - i) * sizeof(*tail->atoms));
+            return;
+        }
+    if (tail->n == MOST) {
+        take_into(tail, tail->atoms[0]);
+        tail->r = tc_el_add(tail->r, tail->atoms[0].value);
+        memmove(tail->atoms, tail->atoms + 1, --tail->n * sizeof(*tail->atoms));
+    }
+    tail->atoms[tail->n++] = a;
+}
+
+/* Atoms that meet a log are taken into it: b + a + log R = b + log(R * exp(a)). */
+static tc_el meet(tc_el value, struct tail *tail)
+{
+    tc_el b = tc_el_sub(value, tail->r);
+
+    for (unsigned i = 0; i < tail->n; i++) {
+        b = tc_el_sub(b, tail->atoms[i].value);
+        take_into(tail, tail->atoms[i]);
+    }
+    tail->n = 0;
+    tail->r = logarithm(tail->R, tail->inverse);
+    tail->is_log = true;
+    return made(tc_el_add(b, tail->r), tail);
+}
+
+tc_el tc_carry_add(tc_el a, tc_el b)
+{
+    const struct tail *x = tail_of(a), *y = tail_of(b);
+    tc_el value = tc_el_add(tc_el_plain(a), tc_el_plain(b));
+    struct tail sum;
+
+    if (!here.laws)
+        return value;
+    if (!x || !y)
+        return carrying(value, x ? x : y, NULL);
+    sum = *x;
+    sum.R = tc_el_mul(x->R, y->R);
+    sum.inverse = tc_el_mul(x->inverse, y->inverse);
+    sum.r = tc_el_add(x->r, y->r);
+    sum.is_log = x->is_log || y->is_log;
+    for (unsigned i = 0; i < y->n; i++)
+        add_atom(&sum, y->atoms[i]);
+    if (!sum.is_log)
+        return made(value, &sum);
+    if (sum.n || (x->is_log != y->is_log && !is_one(x->R) && !is_one(y->R)))
+        return meet(value, &sum);
+    if (is_one(sum.R)) /* the logs cancel: what is left of them is 0 */
+        return tc_el_sub(value, sum.r);
+    return made(value, &sum);
+}
+
+tc_el tc_carry_neg(tc_el a)
+{
+    tc_el value = tc_el_neg(record_of(a)->value);
+
+    return here.laws ? carrying(value, record_of(a)->tail->negative, NULL) : value;
+}
+
+static tc_el scaled(tc_el value, const struct tail *tail, tc_el by)
+{
+    struct tail to = {.r = TC_EL_ZERO, .R = TC_EL_ONE, .inverse = TC_EL_ONE, .n = tail->n};
+
+    for (unsigned i = 0; i < tail->n; i++)
+        to.atoms[i] = atom_of(tc_el_mul(tail->atoms[i].value, by));
+    return made(value, &to);
+}
+
+/* By a number: 1 and -1 leave all that is known, others the atoms. */
+tc_el tc_carry_mul(tc_el a, tc_el b)
+{
+    tc_el carries = tc_el_carries(a) ? a : b, by = tc_el_carries(a) ? b : a;
+    tc_el value = tc_field_mul(tc_el_plain(a), tc_el_plain(b));
+    const struct tail *tail = tail_of(carries);
+
+    if (!here.laws || tc_el_carries(by) || !tc_el_is_real(by) || tc_el_same(by, TC_EL_ZERO))
+        return value;
+    if (is_one(by))
+        return carries;
+    if (tc_el_same(by, tc_el_int(-1)))
+        return tc_carry_neg(carries);
+    return is_one(tail->R) ? scaled(value, tail, by) : value;
+}
+
+/* ---- functions ----------------------------------------------------------------------------- */
+
+static tc_el law_exp(tc_el x)
+{
+    tc_el value = tc_el_plain(x);
+    const struct tail *tail = tail_of(x);
+
+    if (tc_el_is_marked(value))
+        return tc_el_same(value, TC_EL_MINUS) ? TC_EL_ZERO : value;
+    if (!tail)
+        return exponential(value);
+    return tc_el_mul(exponential(tc_el_sub(value, tail->total)), tail->exp);
+}
+
+static tc_el law_log(tc_el y)
+{
+    struct tail tail = {.R = tc_el_plain(y), .is_log = true};
+
+    if (tc_el_is_marked(tail.R))
+        return tc_el_same(tail.R, TC_EL_PLUS) ? tail.R : TC_EL_UNDEF;
+    if (tc_el_same(tail.R, TC_EL_ZERO))
+        return TC_EL_MINUS;
+    tail.inverse = tc_el_inv(tail.R);
+    tail.r = logarithm(tail.R, tail.inverse);
+    return made(tail.r, &tail);
+}
+
+/* log(1 + exp(x)) */
+static tc_el law_softplus(tc_el x)
+{
+    return law_log(tc_el_add(TC_EL_ONE, law_exp(x)));
+}
+
+bool tc_carry_apply(enum tc_fn fn, double a, tc_el x, tc_el *y)
+{
+    bool is_known = here.laws && (tc_el_carries(x) || tc_el_is_marked(tc_el_plain(x)));
+
+    if (!here.laws || tc_el_is_undefined(x))
+        return false;
+    if (fn == TC_FN_EXP)
+        *y = law_exp(x);
+    else if (fn == TC_FN_LOG || fn == TC_FN_LOG1P)
+        *y = law_log(fn == TC_FN_LOG ? x : tc_el_add(TC_EL_ONE, tc_el_plain(x)));
+    else if (fn == TC_FN_SIGMOID && is_known)
+        *y = tc_el_inv(tc_el_add(TC_EL_ONE, law_exp(tc_el_neg(x))));
+    else if (fn == TC_FN_LOGSIGMOID && is_known)
+        *y = tc_el_neg(law_softplus(tc_el_neg(x)));
+    else if (fn == TC_FN_SOFTPLUS && a == 1 && is_known)
+        *y = law_softplus(x);
+    else
+        return false;
+    return true;
+}
+
+/* ---- maxima -------------------------------------------------------------------------------- */
+
+tc_el tc_carry_key(tc_el a)
+{
+    return tc_el_carries(a) && record_of(a)->chosen ? *record_of(a)->chosen : tc_el_plain(a);
+}
+
+/* By order: it carries itself, if nothing else. */
+static tc_el shift(tc_el m)
+{
+    if (!here.laws || tc_el_is_marked(m) || tc_el_same(m, TC_EL_ZERO))
+        return m;
+    return with_atom(m, NULL);
+}
+
+static int by_bits(const void *a_, const void *b_)
+{
+    const tc_el a = *(const tc_el *)a_, b = *(const tc_el *)b_;
+
+    return is_below(b, a) - is_below(a, b);
+}
+
+/* The different values but for -inf, in order; *one: the place of one of them. SIZE_MAX: some is
+ * no number, or a log of which the highest is taken by order. */
+static size_t distinct(const tc_el *p, size_t n, size_t step, tc_el *to, size_t *one)
+{
+    size_t found = 0, count = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct tail *tail = tail_of(p[i * step]);
+        tc_el value = tc_el_plain(p[i * step]);
+        if (tc_el_same(value, TC_EL_MINUS))
+            continue;
+        if (tc_el_is_marked(value) ||
+            (here.laws->mode == TC_LAWS_LOGS_ORDERED && tail && tail->is_log))
+            return SIZE_MAX;
+        to[found++] = value;
+        *one = i * step;
+    }
+    if (found > 1)
+        qsort(to, found, sizeof(*to), by_bits);
+    for (size_t i = 0; i < found; i++)
+        if (!count || !tc_el_same(to[count - 1], to[i]))
+            to[count++] = to[i];
+    return count;
+}
+
+/* A variable that the set of values alone decides. */
+static tc_el free_maximum(const tc_el *values, size_t n, tc_el highest)
+{
+    tc_el *chosen = tc_arena_alloc(here.arena, sizeof(*chosen)), m = values[0];
+
+    *chosen = tc_carry_key(highest);
+    for (size_t i = 1; i < n; i++)
+        m = tc_el_apply2(&here.laws->max, m, values[i]);
+    return with_atom(m, chosen);
+}
+
+tc_el tc_el_max_of(const tc_el *p, size_t n, size_t step)
+{
+    tc_el best = n ? p[0] : TC_EL_UNDEF, *values;
+    size_t count = SIZE_MAX, one = 0;
+
+    for (size_t i = 1; i < n; i++)
+        if (tc_el_compare(p[i * step], best) > 0)
+            best = p[i * step];
+    if (!here.laws || here.laws->mode == TC_LAWS_ORDERED || !n)
+        return shift(best);
+    values = tc_malloc(n * sizeof(*values));
+    count = distinct(p, n, step, values, &one);
+    if (count == 1)
+        best = p[one];
+    else if (count > 1)
+        best = count == SIZE_MAX ? shift(best) : free_maximum(values, count, best);
+    tc_free(values);
+    return best;
+}
+
+/* ---- results ------------------------------------------------------------------------------- */
+
+static bool is_log_alone(tc_el a)
+{
+    const struct tail *tail = tail_of(a);
+
+    return tail && tail->is_log && !tail->n;
+}
+
+bool tc_el_agree(tc_el a, tc_el b)
+{
+    if (tc_el_same(a, b))
+        return true;
+    if (!is_log_alone(a) || !is_log_alone(b))
+        return false;
+    return tc_el_same(tail_of(a)->R, tail_of(b)->R) &&
+           tc_el_same(tc_el_sub(tc_el_plain(a), tail_of(a)->r),
+                      tc_el_sub(tc_el_plain(b), tail_of(b)->r));
+}
+
+#endif /* TC_PLAN_REAL */
