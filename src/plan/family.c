@@ -76,7 +76,7 @@ static void find_axes(struct tc_story *s, uint64_t family)
         s->grid.n += is_kin(s, r, family);
     s->grid.n--;
     s->grid.n_axes = s->grid.n > 1;
-    s->grid.names[0] = "ranks";
+    s->grid.names[0] = "world";
     s->grid.sizes[0] = s->grid.n;
 }
 
@@ -103,7 +103,7 @@ static bool place_ranks(struct tc_story *s, uint64_t family)
 {
     uint32_t found = 0, next = 0;
     uint8_t *seen = tc_arena_zalloc(&s->arena, s->grid.n + 1);
-    bool is_flat = s->grid.n_axes == 1 && !strcmp(s->grid.names[0], "ranks");
+    bool is_flat = s->grid.n_axes == 1 && !strcmp(s->grid.names[0], "world");
 
     s->place = tc_arena_alloc(&s->arena, s->parallel->world * sizeof(*s->place));
     for (uint32_t r = 0; r < s->parallel->world; r++) {

@@ -188,6 +188,14 @@ class TestStep(PlanCase):
             self.assertEqual((real.inits, real.results, real.consts), (fake.inits, fake.results, fake.consts))
 
 
+    def test_a_world_of_one_axis_needs_no_mesh_line(self):
+        self.work.joinpath("short").write_text("up 0 world\ndown 1 world\n")
+        self.plan(TENSOR_PARALLEL, "--plan-world", "2", "--plan-layout", self.work / "short", folder="short_plans")
+        for short, plan in zip(self.read("short_plans"), self.ranks, strict=True):
+            self.assertEqual(short.head["mesh"], [{"name": "world", "ranks": [0, 1]}])
+            places = [{n: {**i, "by": None} for n, i in p.inits.items()} for p in (short, plan)]
+            self.assertEqual(*places)
+
     def test_what_gloo_copies_while_a_job_waits_is_no_operator(self):
         script = self.script(HEADER + """
 dist.init_process_group("gloo")
@@ -407,6 +415,13 @@ if os.environ["RANK"] == "1":
     def test_a_script_without_torch_makes_no_plan_and_says_so(self):
         run = self.plan("print(1)\n", code=125)
         self.assertIn("the script ended without importing torch: there is no plan", run.said)
+
+    def test_quiet_hides_no_error(self):
+        for more in ((), ("--plan-world", "2")):
+            run = self.plan(HEADER + "sys.exit(0)\n", "-q", *more, code=125)
+            self.assertIn("the script ended after 0 optimizer steps", run.said)
+        self.plan(HEADER + STEPS, "-q")
+        self.assertEqual(len(self.read()), 1)
 
     def test_torch_that_was_imported_before_the_script_is_captured(self):
         (self.work / "early").mkdir()

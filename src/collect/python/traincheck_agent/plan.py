@@ -21,10 +21,15 @@ def is_asked():
     return bool(settings.text("plan"))
 
 
+def _tell(text):
+    """Also with --quiet: a run that makes no plan says why."""
+    sys.stderr.write(f"traincheck-collect: {text}\n")
+    sys.stderr.flush()
+
+
 def _say(text):
     if not settings.flag("quiet"):
-        sys.stderr.write(f"traincheck-collect: {text}\n")
-        sys.stderr.flush()
+        _tell(text)
 
 
 class Job:
@@ -62,7 +67,7 @@ class Job:
 
     def fail(self, why):
         if self.pipe is None:
-            _say(why)
+            _tell(why)
         self._leave(_FAILED, {"error": why})
 
 
@@ -85,7 +90,7 @@ def _torch():
 
 
 def _end(why):
-    _say(why)
+    _tell(why)
     os._exit(_FAILED)
 
 
@@ -159,7 +164,7 @@ class _Ranks:
         self._remove_plans()
         why = told.get("error") or (f"the script ended by signal {-status}" if status < 0 else
                                     f"the script ended with status {status} and no plan")
-        _say(f"rank {rank} of {self.world}: {why}")
+        _tell(f"rank {rank} of {self.world}: {why}")
         os._exit(status if status > 0 else 128 - status if status < 0 else _FAILED)
 
     def _remove_plans(self):

@@ -101,10 +101,13 @@ def _read_small(path):
 
 
 class Layout:
-    """The lines of --plan-layout: `mesh dp=2 tp=4`, then `GLOB DIM AXIS [parts=A,B,..]`."""
+    """The lines of --plan-layout: `mesh dp=2 tp=4`, then `GLOB DIM AXIS [parts=A,B,..]`.
 
-    def __init__(self, path, rank, world):
+    Without a mesh line the axes are those of `known`, the rows that meshes() gives, and `world`: all ranks."""
+
+    def __init__(self, path, rank, world, known=()):
         self.axes = []  # (name, size)
+        self.known = {"world": list(range(world)), **{row["name"]: row["ranks"] for row in known}}
         self.rows = []  # (glob, dim, axis, parts)
         self.rank, self.world, self.path = rank, world, path
         if path:
@@ -125,7 +128,7 @@ class Layout:
                 raise LayoutError(f"{at}: '{words[3]}' is not parts=A,B,.. (sizes of the blocks, in proportion)")
             parts = [int(n) for n in match[1].split(",")]
             parts = [1] * parts[0] if len(parts) == 1 else [n // (math.gcd(*parts) or 1) for n in parts]
-        if words[1] != "-" and words[2] not in [name for name, _ in self.axes]:
+        if words[1] != "-" and words[2] not in ([name for name, _ in self.axes] or self.known):
             raise LayoutError(f"{at}: no axis '{words[2]}': name the axes first, as in: mesh dp=2 tp=4")
         self.rows.append((words[0], None if words[1] == "-" else int(words[1]), words[2], parts))
         return None
@@ -143,6 +146,8 @@ class Layout:
 
     def position(self, axis):
         """(position of this rank, size) on an axis; the last one varies fastest."""
+        if not self.axes:
+            return self.known[axis].index(self.rank), len(self.known[axis])
         stride = 1
         for name, size in reversed(self.axes):
             if name == axis:
@@ -151,7 +156,11 @@ class Layout:
         return 0, 1
 
     def mesh(self):
-        """The head's axes: each with the ranks of this rank's group."""
+        """The head's axes: each with the ranks of this rank's group. Empty if the file names none."""
+        if not self.axes:
+            used = {axis for _, dim, axis, _ in self.rows if dim is not None}
+            is_one = "world" in used and len(self.known) == 1
+            return [{"name": "world", "ranks": self.known["world"]}] if is_one else []
         found, stride = [], 1
         for name, size in reversed(self.axes):
             first = self.rank - (self.rank // stride % size) * stride

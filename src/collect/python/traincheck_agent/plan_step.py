@@ -167,7 +167,7 @@ class Capture:
         rank, world = self.job.place()
         self.names = plan_place.Names(optimizers)
         try:
-            self.layout = plan_place.Layout(self.layout_path, rank, world)
+            self.layout = plan_place.Layout(self.layout_path, rank, world, plan_place.meshes())
         except (plan_place.LayoutError, OSError) as error:
             self.job.fail(str(error))
         self.head = {"plan": 1, "rank": rank, "world": world, "mesh": self.layout.mesh() or plan_place.meshes(),
