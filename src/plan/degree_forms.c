@@ -59,7 +59,7 @@ static const struct tc_degree_form forms[] = {
  /* functions */
     {"aten.exp aten.expm1 aten.log aten.log1p aten.log2 aten.tanh aten.erf aten.cos aten.sin "
      "aten.abs aten.sign aten.sgn aten.floor aten.ceil aten.trunc aten.atan aten.round "
-     "aten.hardsigmoid aten.hardtanh aten.log_sigmoid_forward aten.softplus aten.elu aten.gelu aten.silu aten.mish "
+     "aten.hardsigmoid aten.hardtanh aten.log_sigmoid_forward aten.softshrink aten.softplus aten.elu aten.celu aten.gelu aten.silu aten.mish "
      "aten.logsumexp",                                                                "",                 NULL,    "1",          NULL, 1,  0, NONE,   false},
     {"aten.floor_divide aten.remainder",                                                   "",                 NULL,    "11",         NULL, 1,  0, NONE,   false},
  /* a base that is a number, to the power of a step */
@@ -68,10 +68,12 @@ static const struct tc_degree_form forms[] = {
     {"aten.sqrt",                                                                          "",                 NULL,    "1",          "1",  1,  0, NONE,   false},
     {"aten.rsqrt",                                                                         "",                 NULL,    "1",          NULL, 0,  1, HASHED, false},
     {"aten.linalg_vector_norm aten.norm aten._foreach_norm",                               "",                 NULL,    "2",          "2",  1,  0, NONE,   false},
-    {"aten.relu aten.hardswish aten.leaky_relu",                                           "1",                NULL,    "1",          NULL, 2,  0, NONE,   false},
+    {"aten.relu aten.hardswish aten.leaky_relu aten.hardshrink",                           "1",                NULL,    "1",          NULL, 2,  0, NONE,
+     false                                                                                                                                                      },
     {"aten.gelu_backward aten.mish_backward aten.threshold_backward aten.hardtanh_backward "
      "aten.hardswish_backward aten.softplus_backward aten.leaky_relu_backward "
-     "aten.log_sigmoid_backward",                                                     "1",                NULL,    "01",         NULL, 2,  0, NONE,   false},
+     "aten.log_sigmoid_backward aten.hardsigmoid_backward aten.hardshrink_backward "
+     "aten.softshrink_backward",                                                      "1",                NULL,    "01",         NULL, 2,  0, NONE,   false},
     {"aten.silu_backward",                                                                 "1",                NULL,    "01",         NULL, 2,  1, 1,      false},
     {"aten.sigmoid_backward aten.tanh_backward",                                           "12",               NULL,    "",           NULL, 0,  0, NONE,   false},
     {"aten.bernoulli aten.uniform aten.normal aten.rand aten.rand_like aten.randn aten.randn_like "
@@ -97,6 +99,22 @@ static const struct tc_degree_form forms[] = {
     {"aten.mse_loss",                                                                      "22",               NULL,    "",           NULL, 0,  0, NONE,   false},
     {"aten.mse_loss_backward",                                                             "111",              NULL,    "",           NULL, 0,  0, NONE,   false},
     {"aten.binary_cross_entropy_with_logits",                                              "11011",            NULL,    "1",          NULL, 2,  0, NONE,   false},
+
+ /* functions of a difference, of a product; activations with weights */
+    {"aten.smooth_l1_loss aten.huber_loss",                                                "",                 NULL,    "11",         NULL, 2,  0, NONE,   false},
+    {"aten.smooth_l1_loss_backward aten.huber_loss_backward",                              "1",                NULL,    "011",        NULL, 2,  0, NONE,
+     false                                                                                                                                                      },
+    {"aten.binary_cross_entropy",                                                          "01",               NULL,    "1",          NULL, 2,  0, NONE,   false},
+    {"aten.binary_cross_entropy_backward",                                                 "111",              NULL,    "",           NULL, 0,  2, 1,      false},
+    {"aten.soft_margin_loss",                                                              "",                 NULL,    "11",         NULL, 2,  0, NONE,   false},
+    {"aten.soft_margin_loss_backward",                                                     "101",              NULL,    "011",        NULL, 2,  1, 1,      false},
+    {"aten.xlogy",                                                                         "1",                NULL,    "01",         NULL, 1,  0, NONE,   false},
+    {"aten.elu_backward",                                                                  "101",              NULL,    "000001",     NULL, 3,  0, NONE,   false},
+    {"aten.threshold",                                                                     "11",               NULL,    "1",          NULL, 2,  0, NONE,   false},
+    {"aten._prelu_kernel",                                                                 "11",               NULL,    "1",          NULL, 1,  0, NONE,   false},
+    {"aten._prelu_kernel_backward",                                                        "111",              NULL,    "01",         NULL, 1,  0, NONE,   false},
+    {"aten.glu",                                                                           "1",                NULL,    "1",          NULL, 1,  1, 0,      false},
+    {"aten.glu_backward",                                                                  "11",               NULL,    "01",         NULL, 2,  2, 1,      false},
 
  /* norms; what comes after the first result are the mean and the inverse root */
     {"aten.native_layer_norm aten._fused_rms_norm aten.native_group_norm",                 "111",              "1",     "2",          NULL, 1,

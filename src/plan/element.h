@@ -63,7 +63,10 @@
     X(MISH_SLOPE)     \
     X(LOGSIGMOID)     \
     X(SLOPED_STEP)    \
-    X(MAX)
+    X(MAX)            \
+    X(OUTSIDE)        \
+    X(SOFTSHRINK)     \
+    X(HARDSIGMOID_SLOPE)
 
 enum tc_fn {
 #define X(name) TC_FN_##name,

@@ -37,6 +37,7 @@ const struct tc_rule *tc_rule_get(size_t i);
 extern const struct tc_rule tc_rules_elementwise[], tc_rules_reduce[], tc_rules_copy[],
     tc_rules_fill[], tc_rules_linear[], tc_rules_norm[], tc_rules_index[], tc_rules_loss[],
     tc_rules_attention[], tc_rules_convolution[], tc_rules_pool[], tc_rules_optimizer[],
-    tc_rules_random[], tc_rules_fsdp[], tc_rules_collective[], tc_rules_function[], tc_rules_sort[];
+    tc_rules_random[], tc_rules_fsdp[], tc_rules_collective[], tc_rules_function[], tc_rules_sort[],
+    tc_rules_activation[];
 
 #endif /* TC_PLAN_RULES_H */

@@ -229,6 +229,22 @@ static void run_where(struct tc_eval *e)
     tc_eval_write(e, 0, to, n);
 }
 
+/* self * log(other), 0 where self is */
+static void run_xlogy(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *out = tc_eval_out(e, 0);
+    size_t n = (size_t)out->numel;
+    tc_el *to = tc_eval_new(e, n);
+    struct tc_operand a = tc_eval_operand(e, 0, out), b = tc_eval_operand(e, 1, out);
+    struct tc_function f = tc_eval_function(e, TC_FN_LOG, 0, 0, 0);
+
+    for (size_t i = 0; i < n && !*e->failure; i++) {
+        tc_el x = a.p[i * a.step];
+        to[i] = is_true(x) ? tc_el_mul(x, tc_el_apply(&f, b.p[i * b.step])) : TC_EL_ZERO;
+    }
+    tc_eval_write(e, 0, to, n);
+}
+
 static tc_el raised(const struct tc_function *f, tc_el x, double exponent)
 {
     struct tc_function root = *f;
@@ -342,9 +358,10 @@ const struct tc_rule tc_rules_elementwise[] = {
     {"aten.lerp",                                             "self end|tensors1 weight|weights|scalars", run_lerp, TC_RULE_ELEMENTWISE, 0, 0},
     {"aten.where","condition self other", run_where, TC_RULE_ELEMENTWISE, 0, 0},
     {"aten.masked_fill",                          "mask value self", run_where, TC_RULE_ELEMENTWISE, 0, 0},
-    {"aten.pow",                                             "self exponent", run_pow, TC_RULE_ELEMENTWISE, 0, 0},
-    {"aten.clamp",                                "self min max", run_clamp, TC_RULE_ELEMENTWISE, 0, 0},
-    {"aten.clamp_min",                                     "self min|scalar|other", run_clamp, TC_RULE_ELEMENTWISE, 0, 0},
-    {"aten.clamp_max",                                            "self - max|scalar|other", run_clamp, TC_RULE_ELEMENTWISE, 0, 0},
-    {0                                            },
+    {"aten.xlogy",                                             "self other", run_xlogy, TC_RULE_ELEMENTWISE, 0, 0},
+    {"aten.pow",                                "self exponent", run_pow, TC_RULE_ELEMENTWISE, 0, 0},
+    {"aten.clamp",                                     "self min max", run_clamp, TC_RULE_ELEMENTWISE, 0, 0},
+    {"aten.clamp_min",                                            "self min|scalar|other", run_clamp, TC_RULE_ELEMENTWISE, 0, 0},
+    {"aten.clamp_max",                                             "self - max|scalar|other", run_clamp, TC_RULE_ELEMENTWISE, 0, 0},
+    {0},
 };

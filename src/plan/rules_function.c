@@ -80,8 +80,8 @@ static double default_of(enum tc_fn fn, bool second)
         return second ? 20 : 1;
     if (fn == TC_FN_CLAMP || fn == TC_FN_CLAMP_STEP)
         return second ? 1 : -1;
-    if (fn == TC_FN_ELU || fn == TC_FN_ELU_SLOPE)
-        return 1;
+    if (fn == TC_FN_OUTSIDE || fn == TC_FN_SOFTSHRINK)
+        return second ? 0 : 0.5;
     return 0;
 }
 
@@ -237,10 +237,15 @@ const struct tc_rule tc_rules_function[] = {
     {"aten.log_sigmoid_forward",               "self", run_log_sigmoid, TC_RULE_ELEMENTWISE, PLAIN,
                              TC_FN_LOGSIGMOID},
     {"aten.softplus",                    "self beta threshold", run_unary, TC_RULE_ELEMENTWISE, PLAIN, TC_FN_SOFTPLUS},
-    {"aten.elu","self alpha scale", run_unary, TC_RULE_ELEMENTWISE, PLAIN, TC_FN_ELU},
     SLOPE("gelu_backward", "self approximate", BY_FUNCTION, GELU_SLOPE),
     SLOPE("silu_backward", "self", BY_SILU, SIGMOID),
     SLOPE("mish_backward", "self", BY_FUNCTION, MISH_SLOPE),
+    {"aten.hardshrink","self lambd", run_unary, TC_RULE_ELEMENTWISE, TIMES, TC_FN_OUTSIDE},
+    {"aten.softshrink", "self lambd", run_unary, TC_RULE_ELEMENTWISE, PLAIN, TC_FN_SOFTSHRINK},
+    {"aten.hardshrink_backward",          "grad_out self lambd", run_slope, TC_RULE_ELEMENTWISE, BY_FUNCTION,
+                             TC_FN_OUTSIDE},
+    SLOPE("softshrink_backward", "self lambd", BY_FUNCTION, OUTSIDE),
+    SLOPE("hardsigmoid_backward", "self", BY_FUNCTION, HARDSIGMOID_SLOPE),
     SLOPE("log_sigmoid_backward", "self", BY_MINUS, SIGMOID),
     SLOPE("sigmoid_backward", "output", BY_SIGMOID, SIGMOID),
     SLOPE("tanh_backward", "output", BY_TANH, TANH),
@@ -249,5 +254,5 @@ const struct tc_rule tc_rules_function[] = {
     SLOPE("hardswish_backward", "self", BY_FUNCTION, HARD_SLOPE),
     SLOPE("leaky_relu_backward", "self negative_slope", BY_STEP, STEP),
     SLOPE("softplus_backward", "self beta threshold", BY_FUNCTION, SOFTPLUS_SLOPE),
-    {0},
+    {0         },
 };

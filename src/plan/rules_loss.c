@@ -124,8 +124,26 @@ static void run_nll_backward(struct tc_eval *e)
 
 enum pairwise {
     SQUARED,
-    WITH_LOGITS
+    WITH_LOGITS,
+    SMOOTH_L1, /* a function of the difference, as HUBER is */
+    HUBER,
+    CROSS_ENTROPY, /* of probabilities */
+    SOFT_MARGIN,
 };
+
+/* The function that a loss or its slope applies; argument `last` is beta or delta. */
+static struct tc_function function_of(const struct tc_eval *e, enum pairwise kind, bool is_slope,
+                                      unsigned last)
+{
+    if (kind == SMOOTH_L1 || kind == HUBER)
+        return tc_eval_function(e, is_slope ? TC_FN_HUBER_SLOPE : TC_FN_HUBER, kind == HUBER,
+                                tc_eval_number(e, last, 1), 0);
+    if (kind == CROSS_ENTROPY)
+        return tc_eval_function(e, TC_FN_LOG, 0, 0, 0);
+    if (is_slope)
+        return tc_eval_function(e, TC_FN_SIGMOID, 0, 0, 0);
+    return tc_eval_function(e, TC_FN_SOFTPLUS, 0, 1, 20);
+}
 
 static tc_el loss_at(enum pairwise kind, const struct tc_function *f, tc_el x, tc_el y)
 {
@@ -133,16 +151,38 @@ static tc_el loss_at(enum pairwise kind, const struct tc_function *f, tc_el x, t
 
     if (kind == SQUARED)
         return tc_el_mul(d, d);
+    if (kind == SMOOTH_L1 || kind == HUBER)
+        return tc_el_apply(f, d);
+    if (kind == SOFT_MARGIN)
+        return tc_el_apply(f, tc_el_neg(tc_el_mul(x, y)));
+    if (kind == CROSS_ENTROPY)
+        return tc_el_neg(
+            tc_el_add(tc_el_mul(y, tc_el_apply(f, x)),
+                      tc_el_mul(tc_el_sub(TC_EL_ONE, y), tc_el_apply(f, tc_el_sub(TC_EL_ONE, x)))));
     /* softplus(x) - x * y */
     return tc_el_sub(tc_el_apply(f, x), tc_el_mul(x, y));
 }
 
-/* self target reduction; of binary_cross_entropy_with_logits a weight is not covered. */
+static tc_el slope_at(enum pairwise kind, const struct tc_function *f, tc_el x, tc_el y)
+{
+    tc_el d = tc_el_sub(x, y);
+
+    if (kind == SQUARED)
+        return tc_el_mul(tc_el_int(2), d);
+    if (kind == SMOOTH_L1 || kind == HUBER)
+        return tc_el_apply(f, d);
+    if (kind == SOFT_MARGIN)
+        return tc_el_neg(tc_el_mul(y, tc_el_apply(f, tc_el_neg(tc_el_mul(x, y)))));
+    return tc_el_mul(d, tc_el_inv(tc_el_mul(x, tc_el_sub(TC_EL_ONE, x))));
+}
+
+/* self target reduction, weights that are not covered, beta or delta */
 static void run_loss(struct tc_eval *e)
 {
     const struct tc_plan_tensor *x = tc_eval_tensor(e, 0);
     enum reduction how = (enum reduction)tc_eval_int(e, 2, MEAN);
-    struct tc_function f = tc_eval_function(e, TC_FN_SOFTPLUS, 0, 1, 20);
+    enum pairwise kind = (enum pairwise)e->op->rule->variant;
+    struct tc_function f = function_of(e, kind, false, 5);
 
     if (!x || tc_eval_has(e, 3) || tc_eval_has(e, 4)) {
         tc_eval_fail(e, "weights");
@@ -152,8 +192,7 @@ static void run_loss(struct tc_eval *e)
     struct tc_operand a = tc_eval_operand(e, 0, x), b = tc_eval_operand(e, 1, x);
     tc_el *each = tc_eval_new(e, n);
     for (size_t i = 0; i < n && !*e->failure; i++)
-        each[i] =
-            loss_at((enum pairwise)e->op->rule->variant, &f, a.p[i * a.step], b.p[i * b.step]);
+        each[i] = loss_at(kind, &f, a.p[i * a.step], b.p[i * b.step]);
     if (how == NONE) {
         tc_eval_write(e, 0, each, n);
         return;
@@ -163,40 +202,57 @@ static void run_loss(struct tc_eval *e)
     tc_eval_write(e, 0, &sum, 1);
 }
 
-/* grad_output self target reduction: 2 * (x - y) * g */
-static void run_mse_backward(struct tc_eval *e)
+/* grad_output self target reduction, a weight that is not covered, beta or delta */
+static void run_loss_backward(struct tc_eval *e)
 {
     const struct tc_plan_tensor *x = tc_eval_tensor(e, 1);
+    enum pairwise kind = (enum pairwise)e->op->rule->variant;
+    struct tc_function f = function_of(e, kind, true, 5);
     bool is_mean = tc_eval_int(e, 3, MEAN) == MEAN;
 
-    if (!x)
+    if (!x || tc_eval_has(e, 4)) {
+        tc_eval_fail(e, "weights");
         return;
+    }
     size_t n = (size_t)x->numel;
     struct tc_operand g = tc_eval_operand(e, 0, x), a = tc_eval_operand(e, 1, x),
                       b = tc_eval_operand(e, 2, x);
     tc_el *to = tc_eval_new(e, n), scale = is_mean ? tc_el_inv(tc_el_int((int64_t)n)) : TC_EL_ONE;
-    scale = tc_el_mul(scale, tc_el_int(2));
     for (size_t i = 0; i < n && !*e->failure; i++) {
-        tc_el d = tc_el_sub(a.p[i * a.step], b.p[i * b.step]);
-        to[i] = tc_el_mul(tc_el_mul(scale, d), g.p[i * g.step]);
+        tc_el slope = slope_at(kind, &f, a.p[i * a.step], b.p[i * b.step]);
+        to[i] = tc_el_mul(tc_el_mul(scale, slope), g.p[i * g.step]);
     }
     tc_eval_write(e, 0, to, n);
 }
 
 const struct tc_rule tc_rules_loss[] = {
-    {"aten.nll_loss_forward",                      "self target weight reduction ignore_index", run_nll, TC_RULE_PLAIN,
+    {"aten.nll_loss_forward",                                              "self target weight reduction ignore_index", run_nll, TC_RULE_PLAIN,
      0, 0},
-    {"aten.nll_loss2d_forward",                                     "self target weight reduction ignore_index", run_nll, TC_RULE_PLAIN,
+    {"aten.nll_loss2d_forward",                                                             "self target weight reduction ignore_index", run_nll, TC_RULE_PLAIN,
      0, 0},
-    {"aten.nll_loss_backward",                                            "grad_output self target weight reduction ignore_index total_weight",
+    {"aten.nll_loss_backward",                                                                    "grad_output self target weight reduction ignore_index total_weight",
      run_nll_backward, TC_RULE_PLAIN, 0, 0},
     {"aten.nll_loss2d_backward",
      "grad_output self target weight reduction ignore_index total_weight", run_nll_backward,
      TC_RULE_PLAIN, 0, 0},
     {"aten.mse_loss","self target reduction", run_loss, TC_RULE_PLAIN, SQUARED, 0},
-    {"aten.mse_loss_backward",                               "grad_output self target reduction", run_mse_backward, TC_RULE_PLAIN,
-     0, 0},
-    {"aten.binary_cross_entropy_with_logits",                                           "self target reduction weight pos_weight", run_loss,
+    {"aten.mse_loss_backward",                                                       "grad_output self target reduction", run_loss_backward,
+     TC_RULE_PLAIN, 0, 0},
+    {"aten.binary_cross_entropy_with_logits",                                                                   "self target reduction weight pos_weight", run_loss,
      TC_RULE_PLAIN, WITH_LOGITS, 0},
-    {0                    },
+    {"aten.smooth_l1_loss",                                             "self target reduction - - beta", run_loss, TC_RULE_PLAIN, SMOOTH_L1,
+     0},
+    {"aten.huber_loss",                                                     "self target reduction - - delta", run_loss, TC_RULE_PLAIN, HUBER, 0},
+    {"aten.binary_cross_entropy",                                                                   "self target reduction weight", run_loss, TC_RULE_PLAIN,
+     CROSS_ENTROPY, 0},
+    {"aten.soft_margin_loss",                                                                    "self target reduction", run_loss, TC_RULE_PLAIN, SOFT_MARGIN, 0},
+    {"aten.smooth_l1_loss_backward", "grad_output self target reduction - beta", run_loss_backward,
+     TC_RULE_PLAIN, SMOOTH_L1, 0},
+    {"aten.huber_loss_backward",                                                        "grad_output self target reduction - delta", run_loss_backward,
+     TC_RULE_PLAIN, HUBER, 0},
+    {"aten.binary_cross_entropy_backward",                                                                   "grad_output self target reduction weight",
+     run_loss_backward, TC_RULE_PLAIN, CROSS_ENTROPY, 0},
+    {"aten.soft_margin_loss_backward",                                                      "grad_output self target reduction", run_loss_backward,
+     TC_RULE_PLAIN, SOFT_MARGIN, 0},
+    {0                                                           },
 };

@@ -91,6 +91,16 @@ static double hard_slope(double x)
     return x <= -3 ? 0 : x < 3 ? x / 3 + 0.5 : 1;
 }
 
+/* variants: 0 smooth_l1_loss, 1 huber_loss */
+static double huber(const struct tc_function *f, double d)
+{
+    double size = fabs(d), by = f->variant ? 1 : f->a, sign = (d > 0) - (d < 0);
+
+    if (f->fn == TC_FN_HUBER)
+        return size < f->a ? d * d / 2 / by : (size - f->a / 2) * f->a / by;
+    return size < f->a ? d / by : sign * f->a / by;
+}
+
 static double of_shape(const struct tc_function *f, double x)
 {
     switch (f->fn) {
@@ -108,6 +118,12 @@ static double of_shape(const struct tc_function *f, double x)
         return fmin(fmax(x + 3, 0), 6) / 6;
     case TC_FN_HARD_SLOPE:
         return hard_slope(x);
+    case TC_FN_OUTSIDE:
+        return fabs(x) > f->a;
+    case TC_FN_SOFTSHRINK:
+        return x > f->a ? x - f->a : x < -f->a ? x + f->a : 0;
+    case TC_FN_HARDSIGMOID_SLOPE:
+        return x > -3 && x < 3 ? 1.0 / 6 : 0;
     case TC_FN_FLOOR:
         return floor(x);
     case TC_FN_CEIL:
@@ -162,8 +178,13 @@ tc_el tc_el_apply(const struct tc_function *f, tc_el x)
         return softplus(x, f->a, f->b);
     case TC_FN_SOFTPLUS_SLOPE:
         return x * f->a > f->b ? 1 : sigmoid(x * f->a);
-    case TC_FN_ELU:
-        return x > 0 ? x : f->a * expm1(x);
+    case TC_FN_ELU: /* b: input_scale */
+        return x > 0 ? x : f->a * expm1(x * f->b);
+    case TC_FN_ELU_SLOPE:
+        return x > 0 ? 1 : f->a * f->b * exp(x * f->b);
+    case TC_FN_HUBER:
+    case TC_FN_HUBER_SLOPE:
+        return huber(f, x);
     default:
         return of_shape(f, x);
     }
