@@ -30,6 +30,9 @@ struct tc_world_watch {
     void (*op)(void *context, const struct tc_run *run, uint32_t op);
     struct tc_ledger *ledger; /* counts degrees; may be NULL */
     struct tc_laws *laws;     /* of exp and log; NULL: they are hashes */
+    /* Python has read another number of this operator's tensor than there is. May be NULL. */
+    void (*misread)(void *context, const struct tc_run *run, const struct tc_plan_op *op,
+                    int64_t is);
     /* A rank is done, its results are there. */
     void (*done)(void *context, const struct tc_run *run);
     /* Now and then; false ends it. */

@@ -85,6 +85,48 @@ void tc_judge_add_fault(struct judge *j, const struct trial *t)
                        .n_ranks = 1});
 }
 
+void tc_trial_take_misread(void *context, const struct tc_run *run, const struct tc_plan_op *op,
+                           int64_t is)
+{
+    struct trial *t = context;
+    struct judge *j = t->judge;
+
+    pthread_mutex_lock(&j->lock);
+    if (!j->misread || run->plan->rank < j->misread_rank ||
+        (run->plan->rank == j->misread_rank && op->line < j->misread->line)) {
+        j->misread = op;
+        j->misread_rank = run->plan->rank;
+        j->misread_is = is;
+    }
+    pthread_mutex_unlock(&j->lock);
+}
+
+void tc_judge_add_misread(struct judge *j)
+{
+    struct tc_plan_verdict *v = j->verdict;
+    const struct tc_plan_op *op = j->misread;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    uint32_t *ranks = tc_arena_alloc(&v->arena, sizeof(*ranks));
+
+    *ranks = j->misread_rank;
+    v->outcome = TC_PLAN_UNJUDGED;
+    v->findings.n = 0;
+    tc_strbuf_addf(&text,
+                   "Python read %.17g here, and all ranks together make %lld: what it computed "
+                   "from it is not that of the job",
+                   op->value, (long long)j->misread_is);
+    add_finding(v, (struct tc_plan_finding){
+                       .kind = "misread",
+                       .text = tc_plan_keep(v, &text),
+                       .hint = "capture the real job, where Python reads what all ranks made: "
+                               "traincheck-collect --plan DIR -- torchrun ...",
+                       .src = op->src,
+                       .op = op_name(v, op),
+                       .mod = op->mod,
+                       .ranks = ranks,
+                       .n_ranks = 1});
+}
+
 void tc_plan_describe_result(const struct tc_plan_set *single, tc_sym name, struct tc_strbuf *out)
 {
     const char *text = tc_strtab_text(single->names, name);

@@ -32,7 +32,10 @@ struct judge {
     struct tc_plan_verdict *verdict;
     pthread_mutex_t lock;
     atomic_uint_fast64_t done;
-    bool has_fault; /* an evaluation ended early, and a finding says why */
+    const struct tc_plan_op *misread; /* of which Python has read another number; NULL: none */
+    uint32_t misread_rank;
+    int64_t misread_is; /* what it should have read */
+    bool has_fault;     /* an evaluation ended early, and a finding says why */
 };
 
 /* NULL if the reference has no result of that name. */
@@ -55,6 +58,11 @@ enum tc_laws_mode tc_judge_last_laws(const struct judge *j);
 void tc_judge_find_missing(struct judge *j);
 /* Why a trial ended early. */
 void tc_judge_add_fault(struct judge *j, const struct trial *t);
+/* As tc_world_watch's misread: the first counts. */
+void tc_trial_take_misread(void *context, const struct tc_run *run, const struct tc_plan_op *op,
+                           int64_t is);
+/* A job that is refuted, though what Python computed from a number may not be that of the job. */
+void tc_judge_add_misread(struct judge *j);
 /* A gradient that differs before the optimizer's step, though the parameter after it does not. */
 bool tc_judge_is_reduced_in_step(const struct judge *j, const struct tc_plan_judged *gradient);
 /* Operators that chose by an order of values: a warning. */

@@ -80,7 +80,8 @@ struct tc_plan_op {
     const char *src, *node, *mod; /* "" if unknown */
     uint64_t line;                /* of the plan file */
     int64_t rng[2];
-    bool draws;
+    bool draws, has_value;
+    double value;  /* that Python read of its tensor, while the plan was captured */
     uint32_t part; /* of a list operator that was taken apart: which */
 };
 

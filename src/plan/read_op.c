@@ -190,7 +190,8 @@ static const struct tc_rule *rule_of(struct tc_plan_set *set, const char *name)
 
 enum tc_status tc_plan_read_op(struct tc_plan_reader *r, const struct tc_value *v, uint64_t number)
 {
-    const struct tc_value *src = tc_value_get(v, "src"), *rng = tc_value_get(v, "rng");
+    const struct tc_value *src = tc_value_get(v, "src"), *rng = tc_value_get(v, "rng"),
+                          *value = tc_value_get(v, "value");
     struct tc_str name = tc_value_str(tc_value_get(v, "op"));
     struct tc_plan_op op = {.line = number, .src = "", .node = ""};
     struct raw raw = {0};
@@ -207,6 +208,9 @@ enum tc_status tc_plan_read_op(struct tc_plan_reader *r, const struct tc_value *
     op.draws = rng && rng->kind == TC_VALUE_ARRAY && rng->n == 2;
     for (int i = 0; op.draws && i < 2; i++)
         op.rng[i] = tc_value_int(&rng->items[i], 0);
+    op.has_value = tc_value_number(value, &op.value) || (value && value->kind == TC_VALUE_BOOL);
+    if (tc_value_is_true(value))
+        op.value = 1;
     op.rule = rule_of(r->set, op.name);
     status = read_args(r, tc_value_get(v, "a"), &raw);
     if (!status)

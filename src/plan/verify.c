@@ -74,6 +74,7 @@ static void run_job(struct trial *t)
 {
     struct judge *j = t->judge;
     struct tc_world_watch watch = {.done = tc_trial_take_results,
+                                   .misread = tc_trial_take_misread,
                                    .tick = tick,
                                    .ledger = t->degrees[1],
                                    .laws = t->laws,
@@ -258,6 +259,8 @@ enum tc_status tc_plan_verify(const struct tc_plan_set *single, const struct tc_
     }
     if (!status && verdict->outcome == TC_PLAN_REFUTED && verdict->n_wrong)
         status = evaluate_by_laws(&j, err);
+    if (!status && verdict->outcome == TC_PLAN_REFUTED && j.misread)
+        tc_judge_add_misread(&j);
     if (!status && verdict->outcome == TC_PLAN_VERIFIED)
         tc_plan_warn_sizes(single, parallel, verdict);
     if (!status && verdict->outcome == TC_PLAN_REFUTED && verdict->n_wrong && config->explain)

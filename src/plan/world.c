@@ -4,6 +4,7 @@
  */
 #include "plan/world.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,6 +190,20 @@ static void evaluate(struct tc_world *w, struct tc_world_rank *rank, const struc
         w->watch->op(w->watch->context, &rank->run, rank->run.pc);
 }
 
+/* Whole numbers alone are compared: what depends on parameters is no number of the real job, and
+ * others were rounded. */
+static void check_value(struct tc_world *w, const struct tc_world_rank *rank,
+                        const struct tc_plan_op *op)
+{
+    const struct tc_plan_tensor *t = op->n_reads == 1 ? op->reads[0] : NULL;
+
+    if (!t || t->numel != 1 || !w->watch->misread || op->value != floor(op->value))
+        return;
+    tc_el is = tc_el_plain(rank->run.slots[t->storage][t->offset]);
+    if (tc_el_is_real(is) && !tc_el_same(is, tc_el_number(op->value, false)))
+        w->watch->misread(w->watch->context, &rank->run, op, tc_el_to_int(is));
+}
+
 /* False if the rank must wait. */
 static bool may_go_on(struct tc_world *w, struct tc_world_rank *rank, const struct tc_plan_op *op)
 {
@@ -210,6 +225,8 @@ static void step(struct tc_world *w, struct tc_world_rank *rank, const struct tc
     allocate(rank, rank->run.pc + 1);
     if (op->rule->kind <= TC_RULE_ELEMENTWISE) {
         evaluate(w, rank, op, scratch);
+    } else if (op->has_value) {
+        check_value(w, rank, op);
     } else if (op->rule->kind != TC_RULE_SKIP) {
         pthread_mutex_lock(&w->lock);
         if (op->rule->kind == TC_RULE_COLLECTIVE)
