@@ -55,6 +55,7 @@ SETUPS = {
     "vocabulary split, by hand": ("vocabulary", "", "--tp 2 --mode hand", 2, "vocabulary"),
     "vocabulary split, z-loss": ("vocabulary", "--z 0.5", "--tp 2 --mode hand --z 0.5", 2, "vocabulary"),
     "loss_parallel": ("vocabulary", "", "--tp 2 --mode dtensor", 2, None),
+    "zero-1 by hand": ("by_hand", "", "--ranks 2", 2, None),
     "experts": ("moe", "", "--ranks 2", 2, "moe"),
     "llama, transformers tp": ("library", "", "--mode tp", 2, None),
     "llama, ddp": ("library", "--clip 1", "--mode ddp --clip 1", 2, None),

@@ -381,15 +381,160 @@ for step in range(4):
 """
 
 
+COUNTED = HEADER + """
+rank, world = 0, 1
+if "WORLD_SIZE" in os.environ:
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(0)
+model = nn.Sequential(nn.Embedding(13, 7), nn.Linear(7, 13))
+optimizer = torch.optim.SGD(model.parameters(), lr=1)
+for step in range(3):
+    made = torch.Generator().manual_seed(step + 5)
+    text, tags = (torch.randint(13, (6, 5), generator=made) for _ in range(2))
+    tags[:2, :3] = -100
+    text, tags = text.chunk(world)[rank], tags.chunk(world)[rank]
+    tokens = (tags != -100).sum()
+    if world > 1:
+        dist.all_reduce(tokens)
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(text).flatten(0, 1), tags.flatten(), reduction="sum", ignore_index=-100)
+    (loss / tokens).backward()
+    if world > 1:
+        for p in model.parameters():
+            dist.all_reduce(p.grad)
+    optimizer.step()
+"""
+
+
+class VerdictCase(PlanCase):
+    def verdict(self, parallel, single):
+        done = self.execute([BIN / "traincheck-check", "--plan", self.work / parallel, "--plan-reference", self.work / single,
+                             "-o", self.work / "report"], None)
+        return done.code, done.out + done.err
+
+
+class TestExchanges(VerdictCase):
+    """What ranks give each other of constants, before the step begins."""
+
+    @classmethod
+    def setUpClass(cls):
+        host = cls()
+        host.setUp()
+        cls.addClassCleanup(host.doCleanups)
+        host.plan(COUNTED, folder="single")
+        cls.folder = host.work
+
+    def judged(self, right="", wrong=""):
+        self.plan(COUNTED.replace(right, wrong) if right else COUNTED, "--plan-world", "2")
+        return self.verdict("plan", self.folder / "single")
+
+    def test_a_count_of_all_ranks_divides_the_loss(self):
+        code, text = self.judged()
+        self.assertEqual(code, 0, text)
+        counts = [o for plan in self.read() for o in plan.named("c10d.allreduce_") if o["out"][0][3] == []]
+        self.assertEqual(len(counts), 6)  # of three steps, on two ranks: that of the third comes before it begins
+
+    def test_a_count_of_its_own_is_refuted(self):
+        code, text = self.judged("dist.all_reduce(tokens)", "pass")
+        self.assertEqual(code, 1, text)
+
+    def test_what_python_computes_from_a_count_is_unjudged_with_its_line(self):
+        code, text = self.judged("loss / tokens", "loss / tokens.item()")
+        self.assertEqual(code, 3, text)
+        self.assertIn(f"script.py:{self.line_of(COUNTED, 'loss / tokens')}: Python read ", text)
+
+    def test_what_is_only_printed_changes_no_verdict(self):
+        code, text = self.judged("optimizer.zero_grad()", "optimizer.zero_grad(); print(tokens.item())")
+        self.assertEqual(code, 0, text)
+
+
+BY_HAND = HEADER + """
+rank, world = 0, 1
+if "WORLD_SIZE" in os.environ:
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+params = list(model.parameters())
+whole = torch.cat([p.detach().flatten() for p in params])
+size = -(-whole.numel() // world)
+part = F.pad(whole, (0, size * world - whole.numel()))[rank * size:][:size].clone()
+momentum = torch.zeros(size)
+for step in range(3):
+    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(step)).chunk(world)[rank]
+    model(x).square().mean().backward()
+    with torch.no_grad():
+        grad = torch.cat([p.grad.flatten() for p in params])
+        if world > 1:
+            dist.all_reduce(grad)
+        grad = F.pad(grad / world, (0, size * world - grad.numel()))
+        momentum.mul_(0.5).add_(grad[rank * size:][:size])
+        part.sub_(momentum)
+        parts = [torch.empty(size) for _ in range(world)]
+        dist.all_gather(parts, part) if world > 1 else parts[0].copy_(part)
+        for p, new in zip(params, torch.cat(parts)[:whole.numel()].split([p.numel() for p in params])):
+            p.copy_(new.view_as(p))
+            p.grad = None
+"""
+
+
+class TestAnyOptimizer(VerdictCase):
+    """Steps that no torch.optim.Optimizer makes, and scripts with fewer steps than asked for."""
+
+    def test_what_writes_parameters_after_a_backward_is_a_step(self):
+        run = self.plan(BY_HAND, folder="single")
+        self.assertIn("step 1, ", run.said)
+        self.assertIn("the script writes the parameters itself: step 1 is captured", run.said)
+        self.plan(BY_HAND, "--plan-world", "3", folder="three")  # 26 elements over 3 ranks: one is padding
+        single, = self.read("single")
+        self.assertEqual(set(single.results), {n + s for n in ("0.weight", "0.bias", "2.weight", "2.bias") for s in ("", ".grad")})
+        code, text = self.verdict("three", "single")
+        self.assertEqual(code, 0, text)
+
+    def test_a_wrong_step_by_hand_is_refuted(self):
+        self.plan(BY_HAND, folder="single")
+        bugs = (("grad / world", "grad"), ("dist.all_reduce(grad)", "pass"),
+                ("part.sub_(momentum)", "part.sub_(momentum) if rank else None"))
+        for number, (right, wrong) in enumerate(bugs):
+            self.plan(BY_HAND.replace(right, wrong), "--plan-world", "2", folder=f"wrong{number}")
+            code, text = self.verdict(f"wrong{number}", "single")
+            self.assertEqual(code, 1, wrong + text)
+
+    def test_an_optimizer_of_torch_is_the_same_step(self):
+        text = BY_HAND.partition("rank, world")[0] + """
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=1, momentum=0.5)
+x = torch.randn(6, 3, generator=torch.Generator().manual_seed(0))
+model(x).square().mean().backward()
+optimizer.step()
+"""
+        run = self.plan(text, folder="single")
+        self.assertIn("the script has no step 2: step 1, its last one, is captured", run.said)
+        self.plan(BY_HAND, "--plan-world", "2", folder="two")
+        code, text = self.verdict("two", "single")
+        self.assertEqual(code, 0, text)
+
+    def test_what_a_script_keeps_from_an_earlier_step_has_no_place(self):
+        run = self.plan(BY_HAND, "--plan-step", "2")
+        plan, = self.read()
+        self.assertEqual(plan.head["step"], 1)
+        self.assertIn("the script keeps a tensor that an earlier step has written", run.said)
+
+    def test_a_step_beyond_the_last_takes_the_last(self):
+        run = self.plan(HEADER + STEPS, "--plan-step", "9")
+        self.assertIn("the script has no step 9: step 4, its last one, is captured", run.said)
+        self.plan(HEADER + STEPS, "--plan-step", "4", folder="fourth")
+        (last,), (fourth,) = self.read(), self.read("fourth")
+        self.assertEqual((last.head["step"], last.ops, last.inits, last.results),
+                         (4, fourth.ops, fourth.inits, fourth.results))
+
+
 class TestFailures(PlanCase):
-    def test_a_script_that_ends_too_early_fails(self):
-        run = self.plan(HEADER + """
-            model = nn.Linear(2, 2)
-            optimizer = torch.optim.SGD(model.parameters(), lr=1)
-            model(torch.ones(1, 2)).sum().backward()
-            optimizer.step()
-            """.replace("\n            ", "\n"), code=125)
-        self.assertIn("the script ended after 1 optimizer step; --plan-step 2 captures number 2", run.said)
+    def test_a_script_without_a_step_fails(self):
+        run = self.plan(HEADER + "nn.Linear(2, 2)(torch.ones(1, 2)).sum().backward()\n", code=125)
+        self.assertIn("nothing has written the parameters of a model after a backward: there is no step", run.said)
 
     def test_a_rank_that_fails_is_named_with_what_it_said(self):
         run = self.plan(HEADER + """

@@ -95,8 +95,7 @@ def _end(why):
 
 
 def _capture(job):
-    step = settings.number("plan_step", 2)
-    plan_step.Capture(settings.text("plan"), step, settings.text("plan_layout"), job).start()
+    plan_step.Capture(settings.text("plan"), settings.number("plan_step"), settings.text("plan_layout"), job).start()
 
 
 # ---- the ranks of a job that is not there

@@ -32,21 +32,28 @@ def _walk(module, prefix, seen):
             yield from _walk(child, below, seen)
 
 
+def _modules():
+    kind = sys.modules["torch"].nn.Module
+    return [m for m in gc.get_objects() if issubclass(type(m), kind) and "_modules" in m.__dict__]
+
+
 class Names:
-    """Names of parameters, buffers and modules of all models that an optimizer trains."""
+    """Names of parameters, buffers and modules of all models that an optimizer trains; without an optimizer of all
+    whose parameters require a gradient."""
 
     def __init__(self, optimizers):
         self.params, self.buffers, self.modules = {}, {}, {}  # id -> name; buffers: name -> tensor
         self.tensors = {}  # name -> parameter
         wanted = {id(p): p for o in optimizers for group in o.param_groups for p in group["params"]}
+        if not wanted:
+            wanted = {id(p): p for m in _modules() for p in m._parameters.values() if p is not None and p.requires_grad}
         for root in self._roots(wanted):
             self._add_root(root, wanted)
         for index, optimizer in enumerate(optimizers):
             self._add_nameless(index, optimizer)
 
     def _roots(self, wanted):
-        torch = sys.modules["torch"]
-        found = [m for m in gc.get_objects() if issubclass(type(m), torch.nn.Module) and "_modules" in m.__dict__]
+        found = _modules()
         children = {id(c) for m in found for c in m._modules.values() if c is not None}
         roots = []
         for module in found:

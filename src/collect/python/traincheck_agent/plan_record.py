@@ -57,6 +57,8 @@ class Traits:
         self.is_empty = self.by_size and "empty" in self.short
         self.keeps_statistics = self.base == "aten.native_batch_norm"
         self.indexes = self.space == "aten" and self.short in ("index", "index_put_", "index_put", "_index_put_impl_")
+        self.exchanges = self.meets and self.short not in (
+            "wait_tensor", "_wrap_tensor_autograd", "barrier", "monitored_barrier_", "send", "recv_", "recv_any_source_")
         self.receives = self.space == "c10d" and self.short.startswith("recv")
 
 
@@ -81,6 +83,21 @@ def local(tensor):
         tensor = inner
 
 
+def is_parameter(tensor):
+    return isinstance(tensor, sys.modules["torch"].nn.Parameter)
+
+
+def _references(value):
+    """All references of tensors in an encoded argument."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list) and value[:1] == ["t"]:
+        yield value
+    elif isinstance(value, list):
+        for part in value:
+            yield from _references(part)
+
+
 def key_of(tensor):
     return tensor.untyped_storage()._cdata
 
@@ -96,7 +113,23 @@ class Recorder:
     """The plan of one rank while it grows."""
 
     def __init__(self):
+        self.traits = {}
+        self.active = False
+        self.is_waiting = False  # for a collective: what its backend copies is no operator of the script
+        self.pid = os.getpid()
+        self.modules = []     # being called
+        self.touched = None   # called with each operator before it runs
+        self.of_parameters, self.derived = set(), set()  # before the first step: keys of them, of what is computed from them
+        # What ranks gave each other of constants, and what is computed from it alone: between steps it outlives one.
+        self.exchanged, self.exchanges = {}, []  # key -> storage; its operators between steps, with their modules
+        self.in_step, self.of_step = False, set()  # keys of what was exchanged within the step
+        self.taken_over = {}, [], 0  # by restart(): numbers of storages, constants, how many storages
+        self.restart()
+
+    def restart(self):
+        """Forget what was recorded, but for what ranks exchanged of constants."""
         self.ops, self.consts, self.inits, self.results = [], [], [], []
+        self.copies = []      # operators that stand before all others
         self.storages = {}    # of what depends on a symbol: key -> number
         self.concrete = set()   # of those, keys of what holds the numbers that it stands for
         self.undefined = set()  # keys of what `empty` gave
@@ -105,14 +138,34 @@ class Recorder:
         self.kept = []
         self.constants = {}   # digest of contents -> reference
         self.lines = {}       # autograd's sequence number -> (line, module)
-        self.traits = {}
-        self.active = False
-        self.pid = os.getpid()
-        self.modules = []     # being called
-        self.touched = None   # called with each operator before it runs
         self.values = {}      # lines at which Python reads a number that depends on a symbol
+        self.kept_state = None  # of a step by hand: see plan_hand
         self.data_sizes = set()  # of the dimensions of batches and tables, but for features
         self.group_sizes = set()
+        self._take_over()
+
+    def _take_over(self):
+        """The exchanges of before, with the constants that they read."""
+        numbers, consts, self.n_storages = self.taken_over
+        self.ops, self.consts = list(self.exchanges), list(consts)
+        self.storages = {key: number for key, number in numbers.items() if key in self.exchanged}
+        self.kept += [self.exchanged[key] for key in self.storages]
+
+    def set_exchanges_aside(self):
+        """Before restart(): what it takes over."""
+        for key in self.of_step:
+            self.exchanged.pop(key, None)
+        self.of_step.clear()
+        used = {t[1] for op, _ in self.exchanges for t in _references([op["a"], op["out"]])}
+        self.taken_over = ({key: self.storages[key] for key in self.exchanged if key in self.storages},
+                           [line for line in self.consts if line["const"] in used], self.n_storages)
+
+    def renew(self, tensor):
+        """What the step starts from is no longer what was exchanged."""
+        key = key_of(local(tensor))
+        if key in self.exchanged:
+            del self.exchanged[key]
+            self.storages.pop(key, None)
 
     # ---- references
 
@@ -151,24 +204,43 @@ class Recorder:
         digest = (hashlib.blake2b(raw, digest_size=16).digest(), tuple(flat.shape), flat.dtype)
         if digest not in self.constants:
             storage = self._new_storage()
-            self._add_const(storage, flat)
+            self._add_const(storage, flat, key_of(local(tensor)))
             if flat.dim() > 1 and flat.dtype != sys.modules["torch"].bool:
                 self.data_sizes.update(flat.shape[:-1] if flat.is_floating_point() else flat.shape)
             self.constants[digest] = ["t", storage, 0, *self.reference(flat, storage)[3:]]
         return self.constants[digest]
 
-    def _add_const(self, storage, flat):
+    def _add_const(self, storage, flat, key=None):
+        """key: of the storage whose contents these are; flat may be a copy."""
+        if self.kept_state is not None and self._add_copy(storage, flat, key):
+            return
         data = self._contents(flat)
         if data and data.count(data[0]) == len(data):
             data = data[:1]
         self.consts.append({"const": storage, "n": flat.numel(), "dtype": str(flat.dtype)[6:], "data": data})
+
+    def _add_copy(self, storage, flat, key):
+        """Of parameters, as an operator before all others."""
+        pieces = self.kept_state.pieces(flat, key)
+        if pieces is None:
+            return False
+        parts = [["t", self.symbol(p)[1], local(p).storage_offset() + at, [n], [1], str(local(p).dtype)[6:]]
+                 if p is not None else self._zeros(n, flat) for p, at, n in pieces]
+        to = ["t", storage, 0, [flat.numel()], [1], str(flat.dtype)[6:]]
+        self.copies.append({"op": "aten.cat.default", "a": {"tensors": parts, "dim": 0}, "out": [to], "src": ["", ""]})
+        return True
+
+    def _zeros(self, n, like):
+        storage = self._new_storage()
+        self.consts.append({"const": storage, "n": n, "dtype": str(like.dtype)[6:], "data": [0.0]})
+        return ["t", storage, 0, [n], [1], str(like.dtype)[6:]]
 
     def _whole_storage(self, tensor):
         """Contents of a storage of which a recorded operator is about to write a part."""
         torch = sys.modules["torch"]
         n = tensor.untyped_storage().nbytes() // tensor.element_size()
         flat = torch.as_strided(tensor.detach(), (n,), (1,), 0)
-        self._add_const(self.symbol(tensor)[1], flat)
+        self._add_const(self.symbol(tensor)[1], flat, key_of(tensor))
 
     def _before_write(self, tensor, is_overwritten):
         tensor = local(tensor)
@@ -255,16 +327,41 @@ class Recorder:
             return func(*args, **kwargs)
         if self.touched is not None:
             self.touched(traits, args)
-        if not self.active:
-            return func(*args, **kwargs)
-        self._remember_line()
         named = self._named(traits, args, kwargs)
+        if self.is_waiting or (not self.active and not self._is_exchange(traits, named)):
+            result = func(*args, **kwargs)
+            self._derive(args, result)
+            return result
+        self._remember_line()
         if traits.short == "_local_scalar_dense" or traits.base == "aten.equal":
             return self._read_value(traits, func, args, kwargs, named)
         symbolic = self._is_symbolic(traits, named)
         if not symbolic and self._is_outside(traits, named):
             return self._run_outside(traits, func, args, kwargs)
         return self._record(traits, func, args, kwargs, named, symbolic)
+
+    def _is_exchange(self, traits, named):
+        """Between steps: does it bring constants together, or read only what was brought?"""
+        if not (traits.exchanges or self.exchanged):
+            return False
+        keys = {key_of(local(t)) for t in tensors_in(list(named.values()), [])}
+        if traits.exchanges:
+            return not (keys & self.of_parameters or keys & (self.derived or set()))
+        return bool(keys & self.exchanged.keys()) and not traits.by_size
+
+    def _derive(self, args, result):
+        """Before the first step: what is computed from parameters."""
+        if self.derived is None:
+            return
+        read = tensors_in(args, [])
+        self.of_parameters.update(key_of(local(t)) for t in read if is_parameter(t))
+        keys = {key_of(local(t)) for t in read}
+        if keys & self.of_parameters or keys & self.derived:
+            for tensor in tensors_in(result, []):
+                key = key_of(local(tensor))
+                if key not in self.derived and key not in self.of_parameters:
+                    self.derived.add(key)
+                    self.kept.append(local(tensor).untyped_storage())
 
     def _remember_line(self):
         torch = sys.modules["torch"]
@@ -318,12 +415,18 @@ class Recorder:
             op = {"op": traits.name, "a": {"self": self.symbol(known[0])}, "out": [], "src": [line, ""],
                   "value": number(result)}
             self.ops.append((op, module))
+            keys = {key_of(local(t)) for t in known}
+            if not self.in_step and keys <= self.exchanged.keys() - self.of_step:
+                self.exchanges.append((op, module))
         self.values.setdefault(line)
         return result
 
     def _record(self, traits, func, args, kwargs, named, symbolic):
         torch = sys.modules["torch"]
         before = {key_of(local(t)) for t in tensors_in(list(named.values()), [])}
+        known = {key for key in before if key in self.storages and key not in self.concrete}
+        lasting = self.exchanged.keys() if self.in_step else self.exchanged.keys() - self.of_step
+        is_exchange = known <= lasting and (bool(known) or traits.exchanges)
         node = torch._C._current_autograd_node()
         rng = self._generator_state(named) if traits.draws else None
         encoded = None
@@ -349,8 +452,23 @@ class Recorder:
         if rng is not None:
             op["rng"] = rng
         self._mark(traits, named, given, symbolic)
+        self._mark_exchange(traits, named, given, is_exchange, (op, module))
         self.ops.append((op, module))
         return result
+
+    def _mark_exchange(self, traits, named, given, is_exchange, op):
+        written = given + [t for name in traits.writes for t in tensors_in(named.get(name), [])]
+        for tensor in written:
+            key = key_of(local(tensor))
+            self.of_step.discard(key)
+            if is_exchange:
+                self.exchanged[key] = local(tensor).untyped_storage()
+            else:
+                self.exchanged.pop(key, None)
+            if is_exchange and self.in_step:
+                self.of_step.add(key)
+        if is_exchange and not self.in_step:
+            self.exchanges.append(op)
 
     def _mark(self, traits, named, given, symbolic):
         """Remember whether what was written holds its numbers."""

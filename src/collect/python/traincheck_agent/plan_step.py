@@ -1,27 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which step is captured, what it starts from and what is compared after it.
 
-A step begins with the first call of a module (or operator on a parameter, or receive) with gradients enabled after an
+Each step up to the wanted one is recorded, and the last whole one is kept: the script may have no more. A step begins with the first call of a module (or operator on a parameter, or receive) with gradients enabled after an
 optimizer's step, and ends before the next one, before an evaluation or a checkpoint, or with the script. So what a
-script does with the parameters right after optimizer.step() belongs to the step."""
+script does with the parameters right after optimizer.step() belongs to the step. Where no optimizer trains the model, the
+first write to a parameter after a backward is the optimizer's step."""
 import atexit
 import gc
 import json
 import os
 import sys
 
-from . import plan_place, process
-from .plan_record import Recorder, local, number
+from . import plan_hand, plan_place, process
+from .plan_record import Recorder, key_of, local, number, tensors_in
+
+_DEFAULT_STEP = 2  # then the optimizer's state is there
 
 
-def _mode(recorder):
+def _mode(capture):
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Recording(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             if any(kind.__name__ == "DTensor" for kind in types):
                 return NotImplemented  # it turns into operators of this rank, and collectives, first
-            return recorder.dispatch(func, args, kwargs or {})
+            return capture.recorder.dispatch(func, args, kwargs or {})
     return Recording()
 
 
@@ -33,10 +36,15 @@ class Capture:
     """One process's plan: waits for the step, records it, writes the file and ends the process."""
 
     def __init__(self, folder, step, layout, job):
-        self.folder, self.wanted, self.layout_path, self.job = folder, step, layout, job
+        """step: 0 if none was asked for."""
+        self.folder, self.wanted, self.layout_path, self.job = folder, step or _DEFAULT_STEP, layout, job
+        self.is_default = not step
         self.recorder = Recorder()
         self.recorder.touched = self._touched
         self.step, self.is_within, self.has_stepped, self.depth = 0, False, False, 0
+        self.is_by_hand, self.has_backward, self.owned = False, False, set()
+        self.kept = None  # (head, lines) of the last whole step
+        self.earlier = set(), ()  # of a step by hand: keys of what the one before wrote, and their storages
         self.names = self.layout = None
         self.grads, self.first_buffers, self.trained, self.head = [], {}, set(), {}
 
@@ -54,20 +62,21 @@ class Capture:
             plan_place.watch_meshes()
             self._leave_out_waits()
         atexit.register(self._at_exit)
-        self.mode = _mode(self.recorder)
+        self.mode = _mode(self)
         self.mode.__enter__()
 
     def _leave_out_waits(self):
         """Gloo copies the part of a reduce-scatter out of its own buffer in wait(): that is no operator of the script."""
-        work, recorder = sys.modules["torch.distributed"].Work, self.recorder
+        work = sys.modules["torch.distributed"].Work
         original = work.wait
 
         def wait(*args, **kwargs):
-            was_active, recorder.active = recorder.active, False
+            recorder = self.recorder
+            was_waiting, recorder.is_waiting = recorder.is_waiting, True
             try:
                 return original(*args, **kwargs)
             finally:
-                recorder.active = was_active
+                recorder.is_waiting = was_waiting
         work.wait = wait
 
     def _end_before(self, owner, name):
@@ -101,11 +110,29 @@ class Capture:
     def _touched(self, traits, args):
         """An operator is about to run: does a step begin with it, and so the one before end?"""
         if self.is_within:
+            if self.is_by_hand:
+                self._look_for_step(traits, args)
             return
-        uses = any(id(a) in self.trained for a in args) and sys.modules["torch"].is_grad_enabled()
+        uses = traits.short != "detach" and any(id(a) in self.trained for a in args) and sys.modules["torch"].is_grad_enabled()
         if traits.receives or uses:
             self._maybe_finish()
             self._forward()
+
+    def _look_for_step(self, traits, args):
+        """Without an optimizer: what writes a parameter after a backward, and is no part of it."""
+        if sys.modules["torch"]._C._current_autograd_node() is not None:
+            self.has_backward = True
+        elif self.has_backward and traits.writes:
+            named = dict(zip(traits.arguments, args))
+            written = tensors_in([named.get(name) for name in traits.writes], [])
+            if any(key_of(local(t)) in self.owned for t in written):
+                self._step_by_hand()
+
+    def _step_by_hand(self):
+        with self.mode:  # which is off while it looks at an operator
+            self._take_grads(self.names.tensors.values())
+        self.is_within = self.has_backward = self.recorder.in_step = False
+        self.has_stepped = self.recorder.active
 
     def _forward(self):
         if self.is_within:
@@ -114,38 +141,75 @@ class Capture:
         self.step += 1
         if self.step == 1:
             self._first_step()
-        if self.step == self.wanted:
+        if self.step <= self.wanted:
             self._begin()
 
     def _before_step(self, optimizer, _args, _kwargs):
         self.depth += 1
         if self.depth > 1 or not self.recorder.active or not self._is_here():
             return
-        for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self.grads.append((parameter, parameter.grad, self.recorder.snapshot(parameter.grad)))
+        self._take_grads(p for group in optimizer.param_groups for p in group["params"])
+
+    def _take_grads(self, parameters):
+        for parameter in parameters:
+            if parameter.grad is not None:
+                self.grads.append((parameter, parameter.grad, self.recorder.snapshot(parameter.grad)))
 
     def _after_step(self, optimizer, _args, _kwargs):
         self.depth -= 1
         if self.depth or not self._is_here():
             return
         self.trained |= {id(p) for group in optimizer.param_groups for p in group["params"]}
-        self.is_within = False
+        self.is_within = self.recorder.in_step = False
         self.has_stepped = self.recorder.active
 
     def _maybe_finish(self):
-        if self.has_stepped and self.recorder.active and self._is_here():
+        if not (self.has_stepped and self.recorder.active and self._is_here()):
+            return
+        if self.step < self.wanted:
+            self._keep()
+        else:
             self.finish()
+
+    def _keep(self):
+        """The step is whole: it is what is written if the script has no other."""
+        self.recorder.active = False
+        self.kept = self.head, list(self._lines())
+        self._forget()
+
+    def _forget(self):
+        """Record anew, from nothing."""
+        recorder = self.recorder
+        if self.is_by_hand:
+            self.earlier = {key for key in recorder.storages if key not in recorder.concrete}, recorder.kept
+        recorder.in_step = False
+        recorder.set_exchanges_aside()
+        recorder.restart()
+        self.grads, self.has_stepped = [], False
+
+    def _give_up(self, what):
+        """The script keeps something that has no place in the single-device job."""
+        line, _ = self.recorder.place(None)
+        why = f"{line}: the script keeps {what}: it has no place in the single-device job"
+        if self.kept is not None:
+            self._write_kept(f"{why}, so step {self.kept[0]['step']} is captured")
+        self.job.fail(why)
+
+    def _write_kept(self, why):
+        self.recorder.active = False
+        self.head, lines = self.kept
+        self.head["notes"].append(why)
+        self._write(lines)
 
     def _at_exit(self):
         if not self._is_here() or getattr(sys, "last_type", None) is not None:
             return
         self._maybe_finish()
         done = self.step - (1 if self.is_within else 0)
+        if self.kept is not None:
+            self._write_kept(f"the script has no step {self.wanted}: step {self.kept[0]['step']}, its last one, is captured")
         if self.step and not done:
-            self.job.fail("the script ended, and no torch.optim.Optimizer has made a step: what writes the parameters must be one "
-                          "(a subclass with step())")
+            self.job.fail("the script ended, and nothing has written the parameters of a model after a backward: there is no step")
         if self.step or self.job.is_wanted:
             self.job.fail(f"the script ended after {done} optimizer step{'s' if done != 1 else ''}; "
                           f"--plan-step {self.wanted} captures number {self.wanted}")
@@ -158,7 +222,18 @@ class Capture:
         return found
 
     def _first_step(self):
-        names = plan_place.Names(self._optimizers())
+        optimizers = self._optimizers()
+        names = plan_place.Names(optimizers)
+        self.is_by_hand = not any(group["params"] for o in optimizers for group in o.param_groups)
+        if self.is_by_hand:
+            self.trained = set(names.params)
+            if self.is_default:
+                self.wanted = 1
+                self.job.notes.append("the script writes the parameters itself: step 1 is captured, as what it keeps from "
+                                      "step to step has no name")
+        else:
+            self.recorder.of_parameters, self.recorder.derived = set(), None
+            self.recorder.kept.clear()
         if self.wanted > 1:
             self.first_buffers = {name: local(b).detach().clone() for name, b in names.buffers.items()}
 
@@ -171,7 +246,7 @@ class Capture:
         except (plan_place.LayoutError, OSError) as error:
             self.job.fail(str(error))
         self.head = {"plan": 1, "rank": rank, "world": world, "mesh": self.layout.mesh() or plan_place.meshes(),
-                     "torch": sys.modules["torch"].__version__, "script": " ".join(process.arguments() or []), "step": self.wanted}
+                     "torch": sys.modules["torch"].__version__, "script": " ".join(process.arguments() or []), "step": self.step}
         for name, parameter in self.names.tensors.items():
             self._init("param", name, parameter, parameter, name)
         for name, parameter in self.names.tensors.items():
@@ -181,7 +256,12 @@ class Capture:
             self._begin_buffer(name, buffer)
         for optimizer in optimizers:
             self._begin_state(optimizer)
-        self.recorder.active = True
+        if self.is_by_hand:
+            self.owned = {key_of(local(p)) for p in self.names.tensors.values()}
+            self.recorder.kept_state = plan_hand.Kept(self.names.tensors, self.recorder.derived or (), self.earlier[0],
+                                                      self._give_up)
+            self.recorder.derived = None
+        self.recorder.active = self.recorder.in_step = True
 
     def _begin_buffer(self, name, buffer):
         """One that the steps before have changed is a symbol; others are constants."""
@@ -197,14 +277,18 @@ class Capture:
                 if not isinstance(value, sys.modules["torch"].Tensor) or local(value).dim() == 0:
                     continue
                 if local(value).shape != local(parameter).shape:
+                    if self.kept is not None:
+                        self._write_kept(f"{owner}:{key}: this state of the optimizer has no place in the single-device one: "
+                                         f"step {self.kept[0]['step']} is captured, where it is made or not yet used")
                     self.job.fail(f"{owner}:{key}: this state of the optimizer has no place in the single-device one; "
                                   "--plan-step 1 captures the step that makes it")
                 self._init("state", f"{owner}:{key}", value, parameter, owner)
 
     def _init(self, kind, name, tensor, parameter, owner):
-        if self.recorder.is_known(tensor) and kind == "buffer":
+        if self.recorder.is_known(tensor) and kind == "buffer" and key_of(local(tensor)) not in self.recorder.exchanged:
             return
         place, _ = self._place(tensor, parameter, owner)
+        self.recorder.renew(tensor)
         self.recorder.inits.append({"init": kind, "name": name, "t": self.recorder.symbol(tensor), **place})
 
     def _place(self, tensor, parameter, owner):
@@ -241,6 +325,7 @@ class Capture:
         yield self.head
         yield from recorder.consts
         yield from recorder.inits
+        yield from recorder.copies
         for op, module in recorder.ops:
             name = self.names.modules.get(module)
             yield {**op, "mod": name} if name else op
@@ -249,13 +334,17 @@ class Capture:
     def finish(self):
         """Write the plan and end the process: what the script would do next is not wanted."""
         self.recorder.active = False
-        path = os.path.join(self.folder, f"plan-rank{self.head['rank']:05d}.jsonl")
+        self._write(self._lines())
+
+    def _write(self, lines):
+        path, n_ops = os.path.join(self.folder, f"plan-rank{self.head['rank']:05d}.jsonl"), 0
         with open(path + ".part", "w", encoding="utf-8", errors="replace") as out:
-            for line in self._lines():
+            for line in lines:
+                n_ops += "op" in line
                 out.write(json.dumps(line, separators=(",", ":"), ensure_ascii=False, default=number))
                 out.write("\n")
         os.replace(path + ".part", path)
-        self.job.done(self.head, len(self.recorder.ops))
+        self.job.done(self.head, n_ops)
 
 
 def _notes(recorder):
