@@ -45,6 +45,8 @@ struct tc_degree_form {
 
 /* NULL: the operator moves elements between ranks, or touches none. */
 const struct tc_degree_form *tc_degree_form_of(const struct tc_rule *rule);
+/* Of an operator without a rule. */
+const struct tc_degree_form *tc_degree_form_of_unknown(void);
 /* Does an element of the result depend on the same element of each operand alone? */
 bool tc_degree_is_elementwise(const struct tc_rule *rule);
 /* The form for the exponent that the operator has. */

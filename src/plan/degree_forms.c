@@ -150,6 +150,14 @@ const struct tc_degree_form *tc_degree_form_of(const struct tc_rule *rule)
     return NULL;
 }
 
+const struct tc_degree_form *tc_degree_form_of_unknown(void)
+{
+    static const struct tc_degree_form form = {
+        .times = "", .arguments = "", .functions = 1, .inverted = NONE};
+
+    return &form;
+}
+
 bool tc_degree_is_elementwise(const struct tc_rule *rule)
 {
     return rule->kind == TC_RULE_ELEMENTWISE || !strcmp(rule->name, "aten._fused_adam") ||

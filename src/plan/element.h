@@ -64,6 +64,7 @@
     X(LOGSIGMOID)     \
     X(SLOPED_STEP)    \
     X(MAX)            \
+    X(UNKNOWN)        \
     X(OUTSIDE)        \
     X(SOFTSHRINK)     \
     X(HARDSIGMOID_SLOPE)

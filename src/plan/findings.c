@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "plan/judge.h"
+#include "plan/rules.h"
 
 static const char *text_of(const struct judge *j, tc_sym name)
 {
@@ -36,8 +37,9 @@ static const char *op_name(struct tc_plan_verdict *v, const struct tc_plan_op *o
     return tc_arena_text(&v->arena, op->name, (size_t)tc_plan_short_name(op));
 }
 
-/* Every operator without a rule, once. */
-static void find_unknown_of(struct judge *j, const struct tc_plan_set *set, struct tc_map *seen)
+/* Every operator without a rule, once; with is_told those too that are hashes. */
+static void find_unknown_of(struct judge *j, const struct tc_plan_set *set, struct tc_map *seen,
+                            bool is_told)
 {
     struct tc_plan_verdict *v = j->verdict;
 
@@ -47,9 +49,13 @@ static void find_unknown_of(struct judge *j, const struct tc_plan_set *set, stru
             const struct tc_plan_op *op = &rank->program->ops.items[i];
             struct tc_strbuf text = TC_STRBUF_INIT;
             uint64_t key = tc_hash64(op->name, strlen(op->name), 0), known;
-            if (op->rule || tc_map_get(seen, key, &known))
+            if ((op->rule && op->rule != &tc_rule_unknown) || tc_map_get(seen, key, &known))
                 continue;
             tc_map_put(seen, key, 1);
+            if (op->rule && !j->unknown++)
+                j->unknown_op = op;
+            if (op->rule && !is_told)
+                continue;
             tc_strbuf_addf(&text, "operator %s has no rule (%s:%llu); the plan cannot be judged",
                            op->name, rank->file, (unsigned long long)op->line);
             uint32_t *ranks = tc_arena_alloc(&v->arena, sizeof(*ranks));
@@ -191,13 +197,36 @@ void tc_judge_find_missing(struct judge *j)
     }
 }
 
-void tc_judge_find_unknown(struct judge *j)
+void tc_judge_find_unknown(struct judge *j, bool is_told)
 {
     struct tc_map seen = TC_MAP_INIT;
 
-    find_unknown_of(j, j->single, &seen);
-    find_unknown_of(j, j->parallel, &seen);
+    j->unknown = 0;
+    find_unknown_of(j, j->single, &seen, is_told);
+    find_unknown_of(j, j->parallel, &seen, is_told);
     tc_map_release(&seen);
+}
+
+void tc_judge_conclude_unknown(struct judge *j)
+{
+    struct tc_plan_verdict *v = j->verdict;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    if (j->has_fault)
+        return;
+    if (v->outcome == TC_PLAN_REFUTED) {
+        v->outcome = TC_PLAN_UNJUDGED;
+        v->findings.n = 0;
+        tc_judge_find_unknown(j, true);
+        return;
+    }
+    struct tc_str line = tc_plan_line_of(j->unknown_op);
+    tc_strbuf_addf(&text, "%u operator%s no rule: %s", j->unknown,
+                   j->unknown > 1 ? "s have" : " has", j->unknown > 1 ? "the first is " : "");
+    tc_strbuf_addf(&text, "%.*s%s%.*s; equal arguments are taken to give equal results",
+                   tc_plan_short_name(j->unknown_op), j->unknown_op->name, line.size ? " at " : "",
+                   (int)line.size, line.text);
+    tc_vec_push(&v->warnings, tc_plan_keep(v, &text));
 }
 
 /* ---- the outcome --------------------------------------------------------------------------- */

@@ -34,8 +34,10 @@ struct judge {
     atomic_uint_fast64_t done;
     const struct tc_plan_op *misread; /* of which Python has read another number; NULL: none */
     uint32_t misread_rank;
-    int64_t misread_is; /* what it should have read */
-    bool has_fault;     /* an evaluation ended early, and a finding says why */
+    int64_t misread_is;                  /* what it should have read */
+    unsigned unknown;                    /* different operators without a rule */
+    const struct tc_plan_op *unknown_op; /* the first of them */
+    bool has_fault;                      /* an evaluation ended early, and a finding says why */
 };
 
 /* NULL if the reference has no result of that name. */
@@ -50,8 +52,10 @@ void tc_trial_take_results(void *context, const struct tc_run *run);
 /* Once all ranks are done; frees what they were summed in. */
 void tc_trial_compare_sums(struct trial *t);
 
-/* Operators without a rule. */
-void tc_judge_find_unknown(struct judge *j);
+/* Operators without a rule of which no hash can be made; with is_told all others, too. */
+void tc_judge_find_unknown(struct judge *j, bool is_told);
+/* Some are hashes: said of a job that is verified; one that is refuted is unjudged. */
+void tc_judge_conclude_unknown(struct judge *j);
 /* The last of the laws that may tell the jobs equal; NONE: they compute nothing that has some. */
 enum tc_laws_mode tc_judge_last_laws(const struct judge *j);
 /* Results that no rank has, or not all of. */

@@ -21,6 +21,7 @@ struct tc_ledger *tc_ledger_new(const struct tc_plan_set *set, enum tc_laws_mode
     l->ranks = tc_calloc(set->world + 1, sizeof(*l->ranks));
     for (size_t i = 0; (rule = tc_rule_get(i)); i++)
         tc_map_put(&l->forms, (uintptr_t)rule, (uintptr_t)tc_degree_form_of(rule));
+    tc_map_put(&l->forms, (uintptr_t)&tc_rule_unknown, (uintptr_t)tc_degree_form_of_unknown());
     pthread_mutex_init(&l->lock, NULL);
     return l;
 }
@@ -265,6 +266,8 @@ static void count_functions(struct tc_ledger *l, const struct held *slots,
 {
     struct tc_degree argument = product(slots, op, form->arguments);
 
+    if (op->rule == &tc_rule_unknown)
+        argument = of_reads(slots, op).value;
     argument.own = fmax(argument.own + 2, 1); /* an eps, a scale */
     for (int f = TC_FN_RANDOM + 1; f < TC_N_FN; f++)
         if (counts->functions[f]) {

@@ -80,6 +80,7 @@ struct tc_plan_op {
     const char *src, *node, *mod; /* "" if unknown */
     uint64_t line;                /* of the plan file */
     int64_t rng[2];
+    uint64_t attributes; /* of one without a rule: hash of its arguments but for elements */
     bool draws, has_value;
     double value;  /* that Python read of its tensor, while the plan was captured */
     uint32_t part; /* of a list operator that was taken apart: which */

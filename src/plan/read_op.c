@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "plan/read_op.h"
+
+#include "base/hash.h"
 #include "plan/rules.h"
 
 /* An op line as read, before its arguments are put in the rule's order. */
@@ -178,6 +180,32 @@ static enum tc_status add_parts(struct tc_plan_reader *r, const struct raw *raw,
     return TC_OK;
 }
 
+/* All that an argument says, but for the elements of tensors. */
+static uint64_t hash_value(const struct tc_plan_value *v, uint64_t seed)
+{
+    uint64_t h = tc_hash_mix(seed, (uint64_t)v->kind, v->n);
+
+    if (v->kind == TC_PLAN_TEXT)
+        return tc_hash64(v->text, strlen(v->text), h);
+    if (v->kind == TC_PLAN_NUMBER)
+        return tc_hash64(&v->number, sizeof(v->number), h);
+    if (v->kind == TC_PLAN_WHOLE || v->kind == TC_PLAN_TRUTH)
+        return tc_hash_mix(h, v->kind == TC_PLAN_WHOLE ? (uint64_t)v->whole : v->truth, 1);
+    for (uint32_t i = 0; v->kind == TC_PLAN_LIST && i < v->n; i++)
+        h = hash_value(&v->items[i], h);
+    return h;
+}
+
+static uint64_t hash_args(const struct raw *raw)
+{
+    uint64_t h = 0;
+
+    for (uint32_t i = 0; i < raw->n_args; i++)
+        h = hash_value(&raw->args[i].value,
+                       tc_hash64(raw->args[i].name.text, raw->args[i].name.size, h));
+    return h;
+}
+
 static const struct tc_rule *rule_of(struct tc_plan_set *set, const char *name)
 {
     bool is_new;
@@ -213,6 +241,10 @@ enum tc_status tc_plan_read_op(struct tc_plan_reader *r, const struct tc_value *
         op.value = 1;
     op.rule = rule_of(r->set, op.name);
     status = read_args(r, tc_value_get(v, "a"), &raw);
+    if (!op.rule && !op.draws && tc_rule_may_be_unknown(op.name)) {
+        op.rule = &tc_rule_unknown;
+        op.attributes = hash_args(&raw);
+    }
     if (!status)
         status = read_outs(r, tc_value_get(v, "out"), &raw);
     if (!status)

@@ -29,6 +29,10 @@ struct tc_rule {
 
 #define TC_RULE_MAX_ARGS 24
 
+/* Of operators that have none: a hash of all they read. It stands in no table. */
+extern const struct tc_rule tc_rule_unknown;
+bool tc_rule_may_be_unknown(const char *op);
+
 /* NULL if there is none. */
 const struct tc_rule *tc_rule_find(const char *op);
 /* The i-th of all rules, NULL at the end. */

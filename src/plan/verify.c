@@ -251,7 +251,7 @@ enum tc_status tc_plan_verify(const struct tc_plan_set *single, const struct tc_
     if (!status)
         status = tc_judge_check_names(&j, err);
     if (!status) {
-        tc_judge_find_unknown(&j);
+        tc_judge_find_unknown(&j, false);
         if (verdict->findings.n)
             verdict->outcome = TC_PLAN_UNJUDGED;
         else
@@ -259,6 +259,8 @@ enum tc_status tc_plan_verify(const struct tc_plan_set *single, const struct tc_
     }
     if (!status && verdict->outcome == TC_PLAN_REFUTED && verdict->n_wrong)
         status = evaluate_by_laws(&j, err);
+    if (!status && j.unknown && verdict->outcome != TC_PLAN_UNJUDGED)
+        tc_judge_conclude_unknown(&j);
     if (!status && verdict->outcome == TC_PLAN_REFUTED && j.misread)
         tc_judge_add_misread(&j);
     if (!status && verdict->outcome == TC_PLAN_VERIFIED)

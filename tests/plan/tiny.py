@@ -5,8 +5,8 @@
 usage: tiny.py DIR [BUG]     writes DIR/single and DIR/parallel
 
 y = x @ w, loss gradient g = y, w.grad = x.T @ g. Rank r has half of x's columns and half of w's rows; an all-reduce
-sums the partial products. BUG: no_reduce, twice, mismatch, deadlock, unread, unknown, undefined, missing; or sizes that
-weaken the proof: square, slim.
+sums the partial products. BUG: no_reduce, twice, mismatch, deadlock, unread, unknown, unknown_part, undefined, missing; or
+sizes that weaken the proof: square, slim.
 """
 
 import json
@@ -40,6 +40,8 @@ def plan(rank, world, bug):
              {"init": "input", "name": "x", "t": x, "global": [B, I], "at": [0, half * rank]},
              {"init": "param", "name": "w", "t": w, "global": [I, O], "at": [half * rank, 0]}]
     lines.append(op("aten.mm.default", {"self": x, "mat2": w}, [y], 10))
+    if bug == "unknown_part":
+        lines.append(op("aten.foo.default", {"self": y}, [y], 10))
     reduce = op("c10d.allreduce_.default", {"tensors": [y], "process_group": pg, "reduce_op": "sum"}, [y], 11)
     if world > 1:
         if bug == "mismatch" and rank == 1:

@@ -94,7 +94,7 @@ class PlanPage(Pages, unittest.TestCase):
 
     def test_nothing_is_drawn_without_an_operator(self):
         with tempfile.TemporaryDirectory() as temp:
-            for bug, heading in (("mismatch", "Plan refuted"), ("unknown", "Plan unjudged"), ("", "Plan verified")):
+            for bug, heading in (("mismatch", "Plan refuted"), ("unknown_part", "Plan unjudged"), ("", "Plan verified")):
                 folder = pathlib.Path(temp, bug or "right")
                 folder.mkdir()
                 self.open(self.report(folder, bug))
