@@ -29,7 +29,8 @@ static const struct tc_degree_form forms[] = {
      "aten.index_copy aten.gather aten.scatter aten.scatter_add aten.index aten.index_put "
      "aten._index_put_impl aten._unsafe_index aten._unsafe_index_put aten._adaptive_avg_pool2d "
      "aten._adaptive_avg_pool2d_backward aten.avg_pool2d fsdp.all_gather_copy_in fsdp.chunk_cat aten._chunk_cat "
-     "aten.index_add",                                                                NULL,               NULL,    "",           NULL, 0,  0, NONE,   false},
+     "aten.index_add aten.pixel_shuffle aten.pixel_unshuffle aten.upsample_nearest2d "
+     "aten.upsample_nearest2d_backward",                                              NULL,               NULL,    "",           NULL, 0,  0, NONE,   false},
     {"aten.copy",                                                                          "01",               NULL,    "",           NULL, 0,  0, NONE,   false},
     {"aten.max_pool2d_with_indices_backward aten.avg_pool2d_backward",                     "1",                NULL,    "",           NULL, 0,  0,
      NONE,                                                                                                                                                 false},

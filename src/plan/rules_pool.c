@@ -216,6 +216,66 @@ static void run_mean_pool(struct tc_eval *e)
     tc_eval_write(e, 0, to, (size_t)out->numel);
 }
 
+/* ---- resolution ----------------------------------------------------------------------------- */
+
+/* Between [outer * r * r][h][w] and [outer][h * r][w * r], of which the second is `large`. */
+static void run_shuffle(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *t = tc_eval_tensor(e, 0), *out = tc_eval_out(e, 0);
+    bool is_back = e->op->rule->variant;
+    int64_t r = tc_eval_int(e, 1, 1);
+    const struct tc_plan_tensor *small = is_back ? out : t;
+
+    if (!t || !out || t->n_dims < 3 || out->n_dims != t->n_dims || r < 1 || t->numel != out->numel)
+        return;
+    size_t w = (size_t)small->sizes[small->n_dims - 1], h = (size_t)small->sizes[small->n_dims - 2];
+    size_t n = (size_t)t->numel, k = (size_t)r;
+    const tc_el *from = tc_eval_read(e, t);
+    tc_el *to = tc_eval_new(e, n);
+    for (size_t s = 0; s < n; s++) {
+        size_t x = s % w, y = s / w % h, j = s / w / h % k, i = s / w / h / k % k;
+        size_t large = ((s / w / h / k / k * h + y) * k + i) * w * k + x * k + j;
+        to[is_back ? s : large] = from[is_back ? large : s];
+    }
+    tc_eval_write(e, 0, to, n);
+}
+
+/* Is the scale that was asked for that of the sizes? */
+static bool is_scale(const struct tc_eval *e, unsigned i, int64_t in, int64_t out)
+{
+    double scale = tc_eval_number(e, i, 0);
+
+    return scale <= 0 || scale * (double)in == (double)out;
+}
+
+/* The nearest of [outer][in_h][in_w] for each of [outer][out_h][out_w], or its gradient. */
+static void run_nearest(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *t = tc_eval_tensor(e, 0), *out = tc_eval_out(e, 0);
+    bool is_back = e->op->rule->variant;
+    const struct tc_plan_tensor *small = is_back ? out : t, *large = is_back ? t : out;
+
+    if (!t || !out || t->n_dims != 4 || out->n_dims != 4)
+        return;
+    if (!is_scale(e, 2, small->sizes[2], large->sizes[2]) ||
+        !is_scale(e, 3, small->sizes[3], large->sizes[3])) {
+        tc_eval_fail(e, "a scale that is not that of the sizes");
+        return;
+    }
+    size_t n = (size_t)large->numel, w = (size_t)large->sizes[3], h = (size_t)large->sizes[2];
+    size_t from_w = (size_t)small->sizes[3], from_h = (size_t)small->sizes[2];
+    const tc_el *from = tc_eval_read(e, t);
+    tc_el *to = tc_eval_new(e, (size_t)out->numel);
+    for (int64_t i = 0; i < out->numel; i++)
+        to[i] = TC_EL_ZERO;
+    for (size_t i = 0; i < n; i++) {
+        size_t y = i / w % h * from_h / h, x = i % w * from_w / w;
+        size_t at = (i / w / h * from_h + y) * from_w + x;
+        to[is_back ? at : i] = is_back ? tc_el_add(to[at], from[i]) : from[at];
+    }
+    tc_eval_write(e, 0, to, (size_t)out->numel);
+}
+
 const struct tc_rule tc_rules_pool[] = {
     {"aten.max_pool2d_with_indices", "self kernel_size stride padding dilation", run_max_pool,
      TC_RULE_PLAIN, 0, 0},
@@ -228,5 +288,10 @@ const struct tc_rule tc_rules_pool[] = {
      "grad_output self kernel_size stride padding ceil_mode count_include_pad divisor_override", run_avg_pool, TC_RULE_PLAIN, 1, 0},
     {"aten._adaptive_avg_pool2d","self", run_mean_pool, TC_RULE_PLAIN, 0, 0},
     {"aten._adaptive_avg_pool2d_backward",                  "grad_output", run_mean_pool, TC_RULE_PLAIN, 1, 0},
-    {0                            },
+    {"aten.pixel_shuffle",                             "self upscale_factor", run_shuffle, TC_RULE_PLAIN, 0, 0},
+    {"aten.pixel_unshuffle",              "self downscale_factor", run_shuffle, TC_RULE_PLAIN, 1, 0},
+    {"aten.upsample_nearest2d",                  "self - scales_h scales_w", run_nearest, TC_RULE_PLAIN, 0, 0},
+    {"aten.upsample_nearest2d_backward",                             "grad_output - scales_h scales_w", run_nearest,
+     TC_RULE_PLAIN, 1, 0},
+    {0                             },
 };

@@ -221,6 +221,8 @@ def layers():
     yield lambda: F.conv1d(line, kernel, padding=1), [line, kernel]
     yield lambda: F.adaptive_avg_pool2d(image, 2), [image]
     yield lambda: F.avg_pool2d(image, 2), [image]
+    for how in ({"scale_factor": 2}, {"size": (12, 8)}, {"size": (3, 5)}):
+        yield lambda how=how: F.interpolate(image, **how), [image]
     odd = numbers(2, 3, 5, 7)
     for how in ({"padding": 1}, {"padding": 1, "count_include_pad": False}, {"ceil_mode": True, "count_include_pad": False},
                 {"ceil_mode": True, "padding": (1, 0), "stride": (2, 3)}, {"divisor_override": 5, "stride": 1}):
