@@ -186,16 +186,19 @@ setup_apart() {
     printf '%s\n' "$*" >"$folder/installed.txt"
 }
 
-# Parsers of the reports' formats; trackers, notebooks and what builds wheels; what checks the package's types; the formatter
-# that law.format asks, as Debian's differ from suite to suite.
+# Parsers of the reports' formats; trackers, notebooks and what builds wheels; engines of clusters; what checks the package's
+# types; the formatter that law.format asks, as Debian's differ from suite to suite.
 setup_tools_of_tests() {
-    local readers integrations
+    local readers integrations engines more=()
     mapfile -t readers <"$root/tests/report/requirements.txt"
     mapfile -t integrations <"$root/tests/package/requirements.txt"
     setup_apart readers "${readers[@]}"
     if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then # as wandb and mlflow want
         setup_apart integrations "${integrations[@]}"
         setup_apart types "mypy==$MYPY"
+        mapfile -t engines <"$root/tests/package/engines.txt"
+        [ "${TRAINCHECK_ENGINES:-}" != all ] || mapfile -t more <"$root/tests/package/engines-all.txt"
+        setup_apart engines "${engines[@]}" ${more[@]+"${more[@]}"}
     fi
     setup_apart formatter "clang-format==$CLANG_FORMAT"
     setup_site

@@ -19,14 +19,15 @@ from typing import Any
 from . import _library as _lib
 from ._annotations import annotate, annotate_stage, annotate_step, trace_folder
 from ._callback import TrainingStopped
+from ._fleet import check, evidence, infer, merge
 from ._library import TrainCheckError
 from ._live import LiveCheck
 from ._report import Comparison, Difference, Finding, Learned, Note, Report, Violation
-from ._work import check, compare, infer, read
+from ._work import compare, read
 
 __version__: str = _lib.library.tc_version().decode()
 __all__ = ["Comparison", "Difference", "Finding", "LiveCheck", "Learned", "Note", "Report", "TrainCheckError", "TrainingStopped",
-           "Violation", "annotate", "annotate_stage", "annotate_step", "check", "compare", "infer", "read", "trace_folder"]
+           "Violation", "annotate", "annotate_stage", "annotate_step", "check", "compare", "evidence", "infer", "merge", "read", "trace_folder"]
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -106,6 +106,7 @@ _FUNCTIONS = {
     "tc_check_run": (c.c_int, c.POINTER(CheckConfig), c.POINTER(CheckResult), c.c_void_p, c.POINTER(Error)),
     "tc_online_run": (c.c_int, c.POINTER(OnlineConfig), c.POINTER(CheckResult), c.c_void_p, c.POINTER(Error)),
     "tc_infer_run": (c.c_int, c.POINTER(InferConfig), c.POINTER(InferResult), c.c_void_p, c.POINTER(Error)),
+    "tc_infer_relation_name": (c.c_char_p, c.c_size_t),
     "tc_compare_run": (c.c_int, c.POINTER(CompareConfig), c.POINTER(CompareResult), c.c_void_p, c.POINTER(Error)),
     "tc_trace_folder_open": (c.c_int, c.c_char_p, c.c_void_p, c.POINTER(c.c_void_p), c.POINTER(Error)),
     "tc_trace_folder_close": (None, c.c_void_p),

@@ -17,7 +17,7 @@ from typing import Any, List, NoReturn, TypeVar
 
 from ._library import TrainCheckError
 from ._report import Finding, Report, Violation
-from ._work import check
+from ._fleet import check
 
 _Told = TypeVar("_Told", Finding, Violation)
 PATIENCE = 5  # seconds that an interrupted cell has before it is asked again

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check, compare, read and infer: each a call of the library, with Python's types on both sides."""
+"""check, compare, read, learn and its evidence: each a call of the library, with Python's types on both sides."""
 
 import ctypes as c
+import dataclasses
+import itertools
 import json
 import os
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Union
+import pathlib
+import tempfile
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 from . import _library as lib
 from ._report import Comparison, Difference, Finding, Learned, Note, Report, Violation
 
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Iterable[Path]]
+Progress = Optional[Callable[[int, int, int], Any]]
 
 
 class Notes:
@@ -87,17 +92,9 @@ def make_report(result: lib.CheckResult, found: Found, notes: Iterable[Note], ou
                   None if output_dir is None else os.fspath(output_dir))
 
 
-def check(trace: Paths, invariants: Paths = "@all", *, suppress: Optional[Path] = None, output_dir: Optional[Path] = None,
-          jobs: int = 0, progress: Optional[Callable[[int, int, int], Any]] = None) -> Report:
-    """
-    Judge one or several finished traces.
-
-    invariants: files, or shipped sets such as "@all". output_dir: write the reports of traincheck-check there.
-    jobs: threads, 0 for all cores. progress: called now and then with the traces done, their number and the bytes of
-    JSON read so far; returning False interrupts.
-
-    FileNotFoundError: there is no trace; TrainCheckError: a file is not what it should be.
-    """
+def judge(trace: Paths, invariants: Paths, suppress: Optional[Path], output_dir: Optional[Path], jobs: int,
+          progress: Progress) -> Tuple[Report, int]:
+    """The report of these traces, and the bytes of JSON that they have."""
     found = Found()
     raised: List[BaseException] = []
     lines = Lines(found.add)
@@ -108,7 +105,7 @@ def check(trace: Paths, invariants: Paths = "@all", *, suppress: Optional[Path] 
         if raised:
             raise raised[0]
         lib.raise_if_failed(status, error)
-        return make_report(result, found, notes, output_dir)
+        return make_report(result, found, notes, output_dir), result.json_bytes
 
 
 def _compare_config(run: Path, against: Paths, resumed: bool, from_step: Optional[int], output_dir: Optional[Path],
@@ -159,28 +156,61 @@ def compare(run: Path, against: Paths, *, resumed: bool = False, from_step: Opti
                           None if output_dir is None else os.fspath(output_dir))
 
 
-def infer(traces: Paths, output: Path, *, validate: Optional[Paths] = None, min_support: int = 0, min_pipelines: int = 0,
-          specific: bool = False, jobs: int = 0, progress: Optional[Callable[[int, int, int], Any]] = None) -> Learned:
-    """
-    Learn invariants from traces of healthy runs, one pipeline each, and write them to the file output.
-
-    validate: further healthy traces; what breaks on them is dropped. specific: the traces are runs of one script, so
-    its settings are learned, too. 0 means the default of traincheck-infer.
-    """
+def _run_inference(config: lib.InferConfig, progress: Progress) -> Tuple[lib.InferResult, List[Note]]:
     raised: List[BaseException] = []
-    config = lib.InferConfig(output=lib.encoded(output), min_support=min_support, min_pipelines=min_pipelines, jobs=jobs,
-                             specific=specific, progress=progress_callback(progress, raised))
-    config.traces, config.n_traces = lib.texts(traces)
-    config.validate, config.n_validate = lib.texts(validate)
+    config.progress = progress_callback(progress, raised)
     result, error = lib.InferResult(), lib.Error()
     with Notes() as notes:
         status = lib.library.tc_infer_run(config, result, notes.pointer, error)
         if raised:
             raise raised[0]
         lib.raise_if_failed(status, error)
-        return Learned(result.n_invariants, result.n_pipelines, result.n_records,
-                       {x.name.decode(): x.n for x in result.per_form[:result.n_forms]},
-                       {x.name.decode(): x.n for x in result.dropped[:result.n_dropped]}, list(notes), os.fspath(output))
+        return result, list(notes)
+
+
+def learn(traces: Paths, output: Path, *, validate: Optional[Paths] = None, min_support: int = 0, min_pipelines: int = 0,
+          specific: bool = False, jobs: int = 0, progress: Progress = None) -> Learned:
+    """Learn from traces and evidence files, and write the invariants to the file output."""
+    config = lib.InferConfig(output=lib.encoded(output), min_support=min_support, min_pipelines=min_pipelines, jobs=jobs,
+                             specific=specific)
+    config.traces, config.n_traces = lib.texts(traces)
+    config.validate, config.n_validate = lib.texts(validate)
+    result, notes = _run_inference(config, progress)
+    return Learned(result.n_invariants, result.n_pipelines, result.n_records,
+                   {x.name.decode(): x.n for x in result.per_form[:result.n_forms]},
+                   {x.name.decode(): x.n for x in result.dropped[:result.n_dropped]}, notes, os.fspath(output))
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """What some traces teach: the bytes of their evidence file, and what was read for it."""
+
+    evidence: bytes
+    records: int
+    json_bytes: int
+    notes: List[Note]
+
+
+def gather(traces: Paths, specific: bool, jobs: int) -> Part:
+    """Learn from traces and evidence files without asking what holds; docs/evidence-format.md."""
+    with tempfile.TemporaryDirectory(prefix="traincheck-") as folder:
+        path = pathlib.Path(folder, "part.tce")
+        config = lib.InferConfig(evidence=lib.encoded(path), specific=specific, jobs=jobs)
+        config.traces, config.n_traces = lib.texts(traces)
+        result, notes = _run_inference(config, None)
+        return Part(path.read_bytes(), result.n_records, result.json_bytes, notes)
+
+
+def excerpt(trace: Path) -> bytes:
+    """The line that an invariant file learned with `specific` has of this trace; b"" if there is nothing to tell."""
+    written: List[bytes] = []
+    write = lib.FOUND(lambda _, text, size: written.append(c.string_at(text, size)))
+    config = lib.InferConfig(output=b"-", specific=True, jobs=1, write=write)
+    config.traces, config.n_traces = lib.texts(trace)
+    known = list(itertools.takewhile(bool, map(lib.library.tc_infer_relation_name, itertools.count())))
+    config.disable, config.n_disable = (c.c_char_p * len(known))(*known), len(known)  # nothing is learned besides
+    _run_inference(config, None)
+    return b"".join(line for line in b"".join(written).splitlines(keepends=True) if line.startswith(b'{"traincheck":"excerpt"'))
 
 
 class _Reader:
