@@ -36,15 +36,18 @@ struct check_options {
     /* of check alone: what broke is meant */
     bool accept;
     const char *note;
+    /* of check alone: each trace by itself */
+    bool each, skip_checked;
 };
 
 extern const struct tc_opt_tool check_tool, onlinecheck_tool;
 
 tc_app_run_fn check_run, onlinecheck_run;
 
-/* The work of traincheck-check: check_run, with --plan the verification of a plan, or with
- * --against the comparison of two runs. */
+/* The work of traincheck-check: check_run, with --plan the verification of a plan, with
+ * --against the comparison of two runs, or with --each a check of each run by itself. */
 tc_app_run_fn check_run_any;
+enum tc_status check_each(struct tc_app *app, struct check_options *options, struct tc_error *err);
 enum tc_status check_compare(struct tc_app *app, struct check_options *options,
                              struct tc_error *err);
 

@@ -57,9 +57,16 @@ static const struct tc_opt check_options[] = {
         "after the reports were read"),
     TC_OPT_VALUE(STRING, "note", 0, "TEXT", AT(note),
                  "with --accept: why, as \"wider model, PR 312\"; it stays in the file"),
+    TC_OPT_SWITCH(
+        FLAG, "each", 0, AT(each),
+        "judge each folder by itself: a line for each on stdout and in runs.jsonl, and a page of "
+        "all, index.html"),
+    TC_OPT_SWITCH(FLAG, "skip-checked", 0, AT(skip_checked),
+                  "with --each and the output folder of an earlier check: only runs that are new, "
+                  "or have changed since"),
     TC_OPT_VALUE(UINT, "jobs", 'j', "N", AT(jobs),
-                 "threads (default all cores; on traces more than two are idle); the result is the "
-                 "same"),
+                 "threads (default all cores; on traces more than two are idle, but with --each); "
+                 "the result is the same"),
     TC_OPT_VALUE(
         STRING, "plan", 0, "DIR", AT(plan),
         "verify the plans in DIR, of all ranks of a parallel job, in place of traces (no -i)"),
@@ -98,6 +105,7 @@ const struct tc_opt_tool check_tool = {
         "most. What several healthy runs differ in, what follows from another seed and what may follow\n"
         "from values that had parted before is set aside. --format takes sarif and github.",
     .usage = "DIR... -i FILE|@NAME... [OPTION]...\n"
+             "DIR... --each -i FILE|@NAME... [OPTION]...\n"
              "DIR --against DIR... [OPTION]...\n"
              "--plan DIR --plan-reference DIR [OPTION]...",
     .examples =
@@ -106,11 +114,12 @@ const struct tc_opt_tool check_tool = {
         "  traincheck-check run1 run2 -i mine.jsonl team.jsonl -o report --fail-on multi\n"
         "  traincheck-check --explain EC-3f9a1c20 -i invariants.jsonl run1\n"
         "  traincheck-check run1 -i invariants.jsonl --accept --note 'wider model, PR 312'\n"
+        "  traincheck-check runs/*/ --each -i @all -o checks --skip-checked\n"
         "  traincheck-check after --against before\n"
         "  traincheck-check rest --against whole --resumed\n"
         "  traincheck-check --plan parallel --plan-reference single\n",
     .exit_codes =
-        "0  no violation; with --against: nothing differs but what is set aside\n"
+        "0  no violation; with --each: in no run; with --against: nothing differs but what is set aside\n"
         "1  violations; with --against: a difference\n"
         "2  wrong usage, unreadable invariants, or no trace; with --against: runs that cannot be\n"
         "   compared, as their calls were recorded in different ways\n"

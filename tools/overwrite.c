@@ -15,7 +15,7 @@
 
 /* One of these is among the reports of each kind of check. */
 static const char *const reports[] = {"violations.jsonl", "violations_summary.json",
-                                      "plan_summary.json", "comparison_summary.json"};
+                                      "plan_summary.json", "comparison_summary.json", "runs.jsonl"};
 
 /* The first line of an invariant file: a header, or an invariant that was written by hand. */
 static bool is_of_invariants(const char *line)

@@ -110,5 +110,7 @@ enum tc_status check_run_any(struct tc_app *app, void *options_, struct tc_error
         return run_plan(app, options, err);
     if (options->against.n || options->resumed || options->from_step)
         return check_compare(app, options, err);
+    if (options->each || options->skip_checked)
+        return check_each(app, options, err);
     return check_run(app, options, err);
 }
