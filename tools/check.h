@@ -27,6 +27,7 @@ struct check_options {
     /* of onlinecheck alone */
     unsigned lateness_s, idle_s, report_interval_s, on_violation_limit_s;
     const char *on_violation, *state;
+    const char *watch; /* the folder of many runs, in place of a trace */
     /* of check alone: a plan in place of traces */
     const char *plan, *plan_reference;
     /* of check alone: healthy runs in place of invariants */
@@ -43,6 +44,10 @@ struct check_options {
 extern const struct tc_opt_tool check_tool, onlinecheck_tool;
 
 tc_app_run_fn check_run, onlinecheck_run;
+
+/* The work of traincheck-onlinecheck with --watch. */
+enum tc_status check_watch(struct tc_app *app, const struct check_options *options,
+                           struct tc_error *err);
 
 /* The work of traincheck-check: check_run, with --plan the verification of a plan, with
  * --against the comparison of two runs, or with --each a check of each run by itself. */

@@ -24,6 +24,10 @@ static const struct tc_opt onlinecheck_options[] = {
     TC_OPT_VALUE(
         STRING, "state", 0, "FILE", AT(state),
         "remember what was told and run, so that a new start neither repeats nor loses it"),
+    TC_OPT_VALUE(
+        STRING, "watch", 0, "ROOT", AT(watch),
+        "follow every run that appears in a folder of ROOT, each by the files of -i that know its "
+        "script (needs -o)"),
     TC_OPT_END,
 };
 
@@ -36,11 +40,12 @@ const struct tc_opt_tool onlinecheck_tool = {
         "terminal one line on stderr says how the check stands: the step, steps a second, findings, and\n"
         "how far it is behind the run (lag). The check ends when all processes of the run have ended; it\n"
         "then has the verdicts and reports of traincheck-check over the same folder.",
-    .usage = "DIR -i FILE|@NAME... [OPTION]...",
-    .examples =
-        "  traincheck-onlinecheck trace -i invariants.jsonl\n"
-        "  traincheck-onlinecheck trace -i @all\n"
-        "  traincheck-onlinecheck trace -i invariants.jsonl --on-violation 'scancel 4711'\n",
+    .usage = "DIR -i FILE|@NAME... [OPTION]...\n"
+             "--watch ROOT -i FILE|@NAME... -o DIR [OPTION]...",
+    .examples = "  traincheck-onlinecheck trace -i invariants.jsonl\n"
+                "  traincheck-onlinecheck trace -i @all\n"
+                "  traincheck-onlinecheck trace -i invariants.jsonl --on-violation 'scancel 4711'\n"
+                "  traincheck-onlinecheck --watch /runs -i sets/*.jsonl -o /checks\n",
     .exit_codes = CHECK_EXIT_CODES,
     .options = onlinecheck_options,
     .shared = check_shared_options,

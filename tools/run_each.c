@@ -8,9 +8,8 @@
  */
 #include "check.h"
 
-#include <inttypes.h>
+#include <pthread.h>
 #include <string.h>
-#include <threads.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -18,9 +17,8 @@
 #include "base/pool.h"
 #include "base/vec.h"
 #include "each.h"
-#include "infer/gaps.h"
-#include "overwrite.h"
 #include "report/fleet.h"
+#include "script_of.h"
 #include "verdict.h"
 
 #define WRITE_NS UINT64_C(5000000000) /* between two versions of the page */
@@ -34,8 +32,8 @@ struct each {
     struct tc_app *app;
     const struct check_options *options;
     struct each_runs runs;
-    thrd_t thread; /* the caller's: it alone shows progress */
-    mtx_t lock;    /* of all below, and of stdout */
+    pthread_t thread;     /* the caller's: it alone shows progress */
+    pthread_mutex_t lock; /* of all below, and of stdout */
     size_t n_done, n_told;
     uint64_t json_bytes, written_ns;
     enum tc_status status; /* of the first write that failed */
@@ -66,26 +64,13 @@ static bool on_progress(void *context, size_t i, size_t n, uint64_t bytes)
 
     (void)i;
     (void)n;
-    if (tc_app_interrupted() || !thrd_equal(thrd_current(), each->thread))
+    if (tc_app_interrupted() || !pthread_equal(pthread_self(), each->thread))
         return !tc_app_interrupted();
-    mtx_lock(&each->lock);
+    pthread_mutex_lock(&each->lock);
     const bool goes_on =
         tc_app_progress(each->app, each->n_done, each->runs.n, each->json_bytes + bytes);
-    mtx_unlock(&each->lock);
+    pthread_mutex_unlock(&each->lock);
     return goes_on;
-}
-
-/* The name of its script; "" if it is not told. */
-static void find_script(const char *trace, struct tc_strbuf *script)
-{
-    struct tc_trace_folder *folder;
-    struct tc_error err;
-
-    if (tc_trace_folder_open(trace, NULL, &folder, &err) != TC_OK)
-        return;
-    const struct tc_str text = tc_folder_script(folder);
-    tc_strbuf_add(script, text.text, text.size);
-    tc_trace_folder_close(folder);
 }
 
 static struct tc_json *check_one(struct each *each, struct each_run *run, uint64_t *json_bytes)
@@ -94,7 +79,6 @@ static struct tc_json *check_one(struct each *each, struct each_run *run, uint64
     char *output_dir = tc_fs_join(each->options->output_dir, run->folder);
     struct tc_check_config config = check_config(each->app, each->options);
     struct tc_check_result result;
-    struct tc_strbuf script = TC_STRBUF_INIT;
     struct tc_error err;
     struct tc_json *line = NULL;
 
@@ -108,10 +92,10 @@ static struct tc_json *check_one(struct each *each, struct each_run *run, uint64
     config.context = &job;
     const enum tc_status status = tc_check_run(&config, &result, NULL, &err);
     if (!status) {
-        find_script(run->trace, &script);
-        line = tc_fleet_run(run->trace, script.size ? tc_fs_base(script.text) : "",
-                            verdict_exit_status(each->options, &result), &result, job.first,
-                            run->folder);
+        char *script = script_of_trace(run->trace);
+        line = tc_fleet_run(run->trace, script, verdict_exit_status(each->options, &result),
+                            &result, job.first, run->folder);
+        tc_free(script);
         *json_bytes = result.json_bytes;
     } else if (status != TC_E_INTERRUPTED) {
         line = tc_fleet_unread(run->trace, TC_APP_FAILED, err.text);
@@ -119,7 +103,6 @@ static struct tc_json *check_one(struct each *each, struct each_run *run, uint64
     if (line)
         tc_json_set_string(line, "stamp", run->stamp);
     tc_json_free(job.first);
-    tc_strbuf_release(&script);
     tc_free(output_dir);
     return line;
 }
@@ -198,10 +181,10 @@ static void check_job(void *context, size_t i)
 
     if (!line && !tc_app_interrupted())
         line = check_one(each, run, &json_bytes);
-    mtx_lock(&each->lock);
+    pthread_mutex_lock(&each->lock);
     if (line)
         take(each, run, line, json_bytes);
-    mtx_unlock(&each->lock);
+    pthread_mutex_unlock(&each->lock);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -273,10 +256,10 @@ static enum tc_status run_jobs(struct each *each, struct tc_error *err)
         status = tc_fs_lock(each->options->output_dir, &lock, err);
     if (status)
         return status;
-    mtx_init(&each->lock, mtx_plain);
+    pthread_mutex_init(&each->lock, NULL);
     each->written_ns = tc_clock_ns();
     tc_pool_run(each->runs.n, jobs ? jobs : tc_pool_cores(), check_job, each);
-    mtx_destroy(&each->lock);
+    pthread_mutex_destroy(&each->lock);
     status = write_all(each, err);
     close(lock);
     return status;
@@ -284,7 +267,7 @@ static enum tc_status run_jobs(struct each *each, struct tc_error *err)
 
 enum tc_status check_each(struct tc_app *app, struct check_options *options, struct tc_error *err)
 {
-    struct each each = {.app = app, .options = options, .thread = thrd_current()};
+    struct each each = {.app = app, .options = options, .thread = pthread_self()};
     enum tc_status status = validate(options, err);
 
     if (!status)

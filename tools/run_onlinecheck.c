@@ -81,6 +81,8 @@ enum tc_status onlinecheck_run(struct tc_app *app, void *options_, struct tc_err
 {
     struct check_options *options = options_;
     struct tc_check_result result = {0};
+    if (options->watch)
+        return check_watch(app, options, err);
     tc_loop_use_own_memory();
     enum tc_status status = check_begin(app, options, err);
     if (status != TC_OK)

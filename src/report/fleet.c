@@ -111,14 +111,26 @@ static void add_part(struct tc_strbuf *out, const char *before, const struct tc_
     tc_safe_adds(out, TC_SAFE_LINE, text);
 }
 
-static void add_finding(struct tc_strbuf *out, const struct tc_json *run)
+static void add_finding(struct tc_strbuf *out, const struct tc_json *finding)
 {
-    const struct tc_json *first = tc_json_get(run, "first");
+    add_part(out, "  ", tc_json_get(finding, "at"));
+    add_part(out, "  ", tc_json_get(finding, "sentence"));
+    add_part(out, ", ", tc_json_get(finding, "when"));
+}
+
+void tc_fleet_finding(const char *trace, const struct tc_json *finding, struct tc_strbuf *out)
+{
+    tc_strbuf_addf(out, "%-8s  ", "finding");
+    tc_safe_adds(out, TC_SAFE_LINE, trace);
+    add_finding(out, finding);
+    tc_strbuf_addc(out, '\n');
+}
+
+static void add_first_finding(struct tc_strbuf *out, const struct tc_json *run)
+{
     const double n = tc_json_to_number(tc_json_get(run, "findings"), 0);
 
-    add_part(out, "  ", tc_json_get(first, "at"));
-    add_part(out, "  ", tc_json_get(first, "sentence"));
-    add_part(out, ", ", tc_json_get(first, "when"));
+    add_finding(out, tc_json_get(run, "first"));
     if (n > 1)
         tc_strbuf_addf(out, " (and %.0f more finding%s)", n - 1, n > 2 ? "s" : "");
 }
@@ -129,7 +141,7 @@ void tc_fleet_text(const struct tc_json *run, struct tc_strbuf *out)
 
     tc_strbuf_addf(out, "%-8s", names[tc_fleet_verdict(run)]);
     add_part(out, "  ", tc_json_get(run, "run"));
-    add_finding(out, run);
+    add_first_finding(out, run);
     add_part(out, "  ", tc_json_get(run, "error"));
     if (tc_json_to_bool(tc_json_get(run, "damaged"), false))
         tc_strbuf_adds(out, "  the trace is damaged");

@@ -40,6 +40,8 @@ struct tc_json *tc_fleet_unread(const char *trace, int status, const char *error
 enum tc_fleet_verdict tc_fleet_verdict(const struct tc_json *run);
 const char *tc_fleet_verdict_name(enum tc_fleet_verdict verdict);
 
+/* A finding of a run that goes on, as one line for a terminal. */
+void tc_fleet_finding(const char *trace, const struct tc_json *finding, struct tc_strbuf *out);
 /* One line for a terminal. */
 void tc_fleet_text(const struct tc_json *run, struct tc_strbuf *out);
 /* A page of all that are not NULL: sorted and searched without a network. */

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""traincheck-onlinecheck --watch: runs that come and go below a folder, each followed by the set of its script.
+
+usage: test_watch.py --bin BUILD/bin [TEST...]
+"""
+
+import argparse
+import json
+import pathlib
+import signal
+import sys
+import time
+import unittest
+
+import live
+from live import more_steps, write_loop
+
+
+class Watch(live.Case):
+    def setUp(self):
+        super().setUp()
+        for name in ("a", "b"):
+            for i in range(2):
+                write_loop(self.work / f"{name}{i}", argv=[f"src/{name}.py"])
+            self.assertEqual(live.run("infer", "-q", "--specific", f"{name}0", f"{name}1", "-o", f"{name}.jsonl", cwd=self.work).returncode, 0)
+        self.root = self.work / "runs"
+        self.root.mkdir()
+
+    def watch(self, *args):
+        return self.follow("--watch", "runs", "-i", "a.jsonl", "b.jsonl", "-o", "out", *args)
+
+    def lines(self):
+        path = self.work / "out" / "runs.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def wait_for_lines(self, n):
+        end = time.monotonic() + live.PATIENCE
+        while len(self.lines()) < n:
+            self.assertLess(time.monotonic(), end, f"{n} runs have not ended: {self.lines()}")
+            time.sleep(0.05)
+
+    def end(self, checker):
+        checker.process.send_signal(signal.SIGTERM)
+        self.assertEqual(checker.wait(), 143)
+
+    def test_runs_come_and_go(self):
+        checker = self.watch()
+        healthy = write_loop(self.root / "one", steps=2, end=False, argv=["src/a.py"])
+        broken = write_loop(self.root / "two", steps=2, end=False, argv=["src/b.py"])
+        checker.wait_for(checker.err, "runs/two: followed")
+        more_steps(broken, 6, broken_from=3)
+        checker.wait_for(checker.out, "finding   runs/two")  # while it goes on
+        more_steps(healthy, 4)
+        for trace in (healthy, broken):
+            trace.end()
+        self.wait_for_lines(2)
+        write_loop(self.root / "three", argv=["src/a.py"])
+        self.wait_for_lines(3)
+        self.end(checker)
+        lines = {line["run"]: line for line in self.lines()}
+        self.assertEqual({run: line["verdict"] for run, line in lines.items()},
+                         {"runs/one": "passed", "runs/two": "failed", "runs/three": "passed"})
+        for run, name in (("two", "b"), ("one", "a")):
+            p = live.run("check", f"runs/{run}", "-i", f"{name}.jsonl", "-o", f"alone_{run}", cwd=self.work)
+            self.assertEqual(lines[f"runs/{run}"]["status"], p.returncode)
+            for file in ("findings.jsonl", "violations.jsonl"):
+                self.assertEqual((self.work / f"alone_{run}" / file).read_bytes(), (self.work / "out" / run / file).read_bytes())
+        page = (self.work / "out" / "index.html").read_text()
+        self.assertIn("3 runs: 1 failed, 2 passed", page)
+        self.assertEqual(len(checker.stdout().splitlines()), len(json.loads(
+            (self.work / "out" / "two" / "violations_summary.json").read_text())["findings"]))
+
+    def test_a_script_that_no_set_knows(self):
+        checker = self.watch()
+        write_loop(self.root / "other", argv=["src/c.py"])
+        checker.wait_for(checker.err, "runs/other: no set of -i is for c.py: it is not followed")
+        self.end(checker)
+        self.assertEqual(self.lines(), [])
+
+    def test_a_new_watch_goes_on(self):
+        """What an earlier one has closed is not followed again, what was open is."""
+        checker = self.watch()
+        write_loop(self.root / "one", argv=["a.py"])
+        going = write_loop(self.root / "two", end=False, argv=["a.py"])
+        self.wait_for_lines(1)
+        checker.wait_for(checker.err, "runs/two: followed")
+        self.end(checker)
+        again = self.watch()
+        again.wait_for(again.err, "runs/two: followed")
+        going.end()
+        self.wait_for_lines(2)
+        self.end(again)
+        self.assertNotIn("runs/one", again.stderr())
+        self.assertEqual([line["run"] for line in self.lines()], ["runs/one", "runs/two"])
+
+    def test_memory_is_flat(self):
+        """Of runs that have ended nothing is kept but their names."""
+        checker = self.watch("--no-html-report", "-q")
+        peaks = []
+        for n in (10, 60):
+            for i in range(len(self.lines()), n):
+                write_loop(self.root / f"run{i}", steps=3, argv=["a.py"])
+            self.wait_for_lines(n)
+            status = pathlib.Path(f"/proc/{checker.process.pid}/status").read_text()
+            peaks.append(int(status.split("VmRSS:")[1].split()[0]))
+        self.end(checker)
+        self.assertLess(peaks[1] - peaks[0], 512, peaks)  # kB, and fifty runs more
+
+    def test_usage(self):
+        for args, text in (((), "needs -o"), (("-o", "out", "trace"), "is one more"), (("-o", "out", "--state", "s"), "--watch excludes")):
+            p = live.run("onlinecheck", "--watch", "runs", "-i", "a.jsonl", *args, cwd=self.work)
+            self.assertEqual(p.returncode, 2)
+            self.assertIn(text, p.stderr.decode())
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True, type=pathlib.Path)
+    options, rest = parser.parse_known_args()
+    live.BIN = options.bin.resolve()
+    unittest.main(argv=[sys.argv[0], *rest])
