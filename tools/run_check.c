@@ -47,8 +47,8 @@ const char *check_output_dir(struct tc_app *app, const struct check_options *opt
     struct tm tm;
     time_t now = time(NULL);
     struct tc_strbuf path = TC_STRBUF_INIT;
-    const char *base = tc_fs_base(trace);
-    size_t size = strcspn(base, "/");
+    size_t size;
+    const char *base = tc_fs_name(trace, &size);
 
     strftime(stamp, sizeof(stamp), "%Y-%m-%d_%H-%M-%S", localtime_r(&now, &tm));
     tc_strbuf_addf(&path, "traincheck_check_%.*s_%s", (int)size, base, stamp);

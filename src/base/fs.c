@@ -111,6 +111,18 @@ const char *tc_fs_base(const char *path)
     return slash ? slash + 1 : path;
 }
 
+const char *tc_fs_name(const char *path, size_t *size)
+{
+    size_t end = strlen(path), begin;
+
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    for (begin = end; begin && path[begin - 1] != '/';)
+        begin--;
+    *size = end - begin;
+    return path + begin;
+}
+
 /* The file that holds this code: a shared library, or the program itself. Returns how many folders
  * above its own may be the prefix, 0 if the file is not known. */
 static int find_self(char path[PATH_MAX])

@@ -21,6 +21,8 @@ enum tc_status tc_fs_mkdirs_private(const char *path, struct tc_error *err);
 char *tc_fs_join(const char *dir, const char *name);
 /* The part after the last slash (of a path without trailing slashes); points into path. */
 const char *tc_fs_base(const char *path);
+/* The same of a path that may end in slashes: *size bytes of it. */
+const char *tc_fs_name(const char *path, size_t *size);
 /*
  * A file or folder that is installed with this code, named as seen from the prefix: the folder
  * above that of the executable, or one of those above a shared library, which may lie as deep as

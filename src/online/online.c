@@ -106,6 +106,7 @@ static void report(struct online *o, unsigned next_s)
 
     tc_follow_count(o->follow);
     o->check.refresh_s = next_s;
+    o->check.lag_s = (double)tc_follow_lag_ns(o->follow) / 1e9;
     status = tc_check_report(&o->check, false, &why);
     if (!next_s)
         tc_teller_tell_last(&o->teller);

@@ -37,6 +37,7 @@ struct tc_report_input {
     size_t n_suppressed;
     const struct tc_report_run *runs; /* one for each trace of config */
     const struct tc_run_courses *courses;
+    double lag_s;       /* of a run that goes on: seconds from what was read to what is there */
     unsigned refresh_s; /* a page that shows this looks again after so long; 0: it is final */
 };
 

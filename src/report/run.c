@@ -185,6 +185,7 @@ static void make_input(struct tc_check *check, struct tc_report_input *input)
     input->runs = check->runs;
     input->courses = &check->courses;
     input->refresh_s = check->refresh_s;
+    input->lag_s = check->lag_s;
 }
 
 enum tc_status tc_check_report(struct tc_check *check, bool to_stdout, struct tc_error *err)

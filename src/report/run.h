@@ -25,6 +25,7 @@ struct tc_check {
     struct tc_run_courses courses;
     int lock;           /* of the output folder; -1 before it is taken */
     bool made_dir;      /* the output folder was not there before */
+    double lag_s;       /* of a run that goes on, as of the next report */
     unsigned refresh_s; /* the run goes on, and the next report comes after so long; 0: it ended */
     bool has_reported;  /* there is something in it */
 };

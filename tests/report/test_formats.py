@@ -3,6 +3,7 @@
 """The reports for other programs, read by parsers that others wrote."""
 
 import json
+import pathlib
 import re
 import unittest
 import urllib.parse
@@ -175,6 +176,10 @@ class Formats(runs.Case):
                 relations = {s.labels["relation"]: s.value for s in found["traincheck_violations"].samples}
                 self.assertEqual({k: v for k, v in relations.items() if v}, summary["failed_per_relation"])
                 self.assertEqual("traincheck_first_violation_step" in found, bool(violations))
+                runs = {s.labels["run"] for family in found.values() for s in family.samples}
+                self.assertEqual(runs, {pathlib.Path(summary["traces"][0]).name})
+                values = {name: family.samples[0].value for name, family in found.items()}
+                self.assertEqual((values["traincheck_step"], values["traincheck_running"]), (5, 0))
 
     def test_unknown_format(self):
         p = runs.run("check", "bad", "-i", "invariants.jsonl", "--format", "sarif,html5", cwd=self.work, code=2)

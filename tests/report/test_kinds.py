@@ -74,7 +74,7 @@ class Kinds(runs.Case):
         levels = [{"setting": "notice", "remark": "warning"}.get(f["kind"], "error") for f in findings]
         self.assertEqual(re.findall("(?m)^::(\\w+) ", p.stdout), levels)
         self.assertEqual([r["level"] for r in log["results"]], [{"notice": "note"}.get(x, x) for x in levels])
-        series = re.findall(r'traincheck_violations\{relation="(.*)"\} (\d+)', (out / "metrics").read_text())
+        series = re.findall(r'traincheck_violations\{run="[^"]*",relation="(.*)"\} (\d+)', (out / "metrics").read_text())
         per_form = {relation: int(n) for relation, n in series}
         summary = json.loads((out / "violations_summary.json").read_text())
         self.assertEqual({k: n for k, n in per_form.items() if n}, summary["failed_per_relation"])
