@@ -26,7 +26,7 @@
 #define WAIT_S  120 /* a tracker may have to upload */
 #define LOOK_MS 20
 
-static const char *const known[] = {"wandb", "mlflow", "tensorboard"};
+static const char *const known[] = {"wandb", "mlflow", "tensorboard", "otel"};
 
 static bool is_known(const char *name)
 {
@@ -42,7 +42,7 @@ enum tc_status track_validate(const struct check_options *options, struct tc_err
         if (!is_known(options->track.items[i]))
             return tc_error_set(err, TC_E_USAGE,
                                 "--track: no tracker is named '%s'; there are wandb, mlflow, "
-                                "tensorboard",
+                                "tensorboard, otel",
                                 options->track.items[i]);
     return TC_OK;
 }

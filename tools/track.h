@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * track.h - findings and violations for Weights & Biases, MLflow and TensorBoard, by a helper in
- * Python
+ * track.h - findings and violations for Weights & Biases, MLflow, TensorBoard and OpenTelemetry, by
+ * a helper in Python
  *
  * The helper is lib/traincheck/track.py. It never holds up a check, and whatever becomes of it is
  * said and has no part in the exit status.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What a check finds, for Weights & Biases, MLflow or TensorBoard: started by the tools for --track, with any Python.
+What a check finds, for Weights & Biases, MLflow, TensorBoard or OpenTelemetry: started by the tools for --track, with any Python.
 
     python track.py --tracker wandb --trace TRACE --output-dir DIR
 
@@ -135,7 +135,68 @@ class Tensorboard:
         self.writer.close()
 
 
-TRACKERS = {"wandb": Wandb, "mlflow": Mlflow, "tensorboard": Tensorboard}
+class Otel:
+    """
+    By OTLP, as the variables OTEL_... say: a span from the beginning to the end of the check, with an event for each finding,
+    and gauges. TRACEPARENT makes the span a part of the job's trace.
+    """
+
+    def __init__(self, trace, folder):
+        import importlib
+
+        from opentelemetry.sdk.metrics import MeterProvider
+        from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        from opentelemetry.trace import StatusCode
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        way = "grpc" if os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL") == "grpc" else "http"
+        spans, metrics = (importlib.import_module(f"opentelemetry.exporter.otlp.proto.{way}.{kind}_exporter") for kind in ("trace", "metric"))
+        os.environ.setdefault("OTEL_SERVICE_NAME", "traincheck")
+        resource = Resource.create()
+        self.traces, self.error = TracerProvider(resource=resource), StatusCode.ERROR
+        self.traces.add_span_processor(BatchSpanProcessor(spans.OTLPSpanExporter()))
+        self.metrics = MeterProvider([PeriodicExportingMetricReader(metrics.OTLPMetricExporter())], resource=resource)
+        self.attributes = {"traincheck.run": pathlib.Path(trace).name}
+        parent = TraceContextTextMapPropagator().extract({"traceparent": os.environ.get("TRACEPARENT", "")})
+        self.span = self.traces.get_tracer("traincheck").start_span("traincheck", parent, attributes=self.attributes)
+        meter = self.metrics.get_meter("traincheck")
+        self.gauges = {name: meter.create_gauge(f"traincheck.{name}", unit, text) for name, unit, text in (
+            ("violations", "{invariant}", "Invariants that broke so far."), ("findings", "{finding}", "Findings so far."),
+            ("step", "{step}", "The step up to which violations are counted."))}
+        self.n_findings = 0
+        self.set(violations=0, findings=0)
+
+    def set(self, **values):
+        for name, value in values.items():
+            self.gauges[name].set(value, self.attributes)
+
+    def count(self, step, n):
+        self.set(violations=n, step=step)
+
+    def tell(self, finding):
+        """The metrics go at once, as an alert hangs on them; the span goes at the end."""
+        keys = ("kind", "sentence", "at", "when", "step", "rank", "n_violations")
+        self.span.add_event("finding", {f"traincheck.{key}": finding[key] for key in keys if finding.get(key) is not None})
+        self.n_findings += 1
+        self.set(findings=self.n_findings)
+        self.metrics.force_flush()
+
+    def finish(self, violations, summary, page):
+        self.span.set_attributes({f"traincheck.{name}": n for name, n in summary["counts"].items()})
+        self.span.set_attribute("traincheck.training_steps", summary["windows"])
+        if summary["counts"]["failed"]:
+            self.span.set_status(self.error, headline(summary["findings"][0]) if summary["findings"] else None)
+
+    def close(self):
+        self.span.end()
+        self.traces.shutdown()
+        self.metrics.shutdown()
+
+
+TRACKERS = {"wandb": Wandb, "mlflow": Mlflow, "tensorboard": Tensorboard, "otel": Otel}
 
 
 class Track:

@@ -7,12 +7,16 @@ ENVIRONMENT is a virtual one with wandb, mlflow-skinny and tensorboard. Without 
 """
 
 import argparse
+import base64
+import gzip
+import http.server
 import json
 import os
 import pathlib
 import subprocess
 import sys
 import textwrap
+import threading
 import unittest
 
 import libtraincheck
@@ -28,6 +32,53 @@ print(json.dumps([[e.step, e.value] for e in events.Scalars("traincheck/violatio
 tags = [tag for tag in events.Tags()["tensors"]]
 print(json.dumps([events.Tensors(tag)[0].tensor_proto.string_val[0].decode() for tag in tags]))
 """
+READ_OTLP = """
+import base64, json, sys
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest as Metrics
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest as Traces
+def pairs(attributes): return {a.key: getattr(a.value, a.value.WhichOneof("value")) for a in attributes}
+spans, metrics = [], {}
+for path, body in json.load(sys.stdin):
+    body = base64.b64decode(body)
+    if path == "/v1/traces":
+        for rs in Traces.FromString(body).resource_spans:
+            for s in (span for scope in rs.scope_spans for span in scope.spans):
+                spans.append({"name": s.name, "trace": s.trace_id.hex(), "parent": s.parent_span_id.hex(), "status": s.status.code,
+                    "attributes": pairs(s.attributes), "resource": pairs(rs.resource.attributes), "events": [pairs(e.attributes) for e in s.events]})
+    else:
+        for rm in Metrics.FromString(body).resource_metrics:
+            for m in (metric for scope in rm.scope_metrics for metric in scope.metrics):
+                metrics[m.name] = m.gauge.data_points[-1].as_int
+print(json.dumps([spans, metrics]))
+"""
+
+
+class Collector:
+    """Stands in for a collector of OpenTelemetry: got has the path and the body of each request, gzip undone."""
+
+    def __enter__(self):
+        got = self.got = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if self.headers.get("Content-Encoding") == "gzip":
+                    body = gzip.decompress(body)
+                got.append((self.path, base64.b64encode(body).decode()))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.endpoint = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 class Track(live.Case):
@@ -73,7 +124,7 @@ class Track(live.Case):
     def test_an_unknown_tracker(self):
         p = self.run_tool("check", "--track", "comet")
         self.assertEqual(p.returncode, 2)
-        self.assertIn("no tracker is named 'comet'; there are wandb, mlflow, tensorboard", p.stderr)
+        self.assertIn("no tracker is named 'comet'; there are wandb, mlflow, tensorboard, otel", p.stderr)
 
     # ---- what is told
 
@@ -177,6 +228,28 @@ class Track(live.Case):
         self.assertEqual(p.returncode, 1, p.stderr)
         self.assertNotIn("--track", p.stderr)
         self.assert_all()
+
+    @unittest.skipUnless("--integrations" in sys.argv, "no environment with the trackers")
+    def test_otel(self):
+        """What a collector gets; one that stands in for it reads what the SDK's own messages say."""
+        write_loop(self.work / "trace", steps=13, broken_from=3)
+        with Collector() as collector:
+            self.env |= {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.endpoint, "OTEL_RESOURCE_ATTRIBUTES": "cluster=one",
+                         "TRACEPARENT": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+            p = self.run_tool("check", "--track", "otel")
+        self.assertEqual(p.returncode, 1, p.stderr)
+        self.assertNotIn("--track", p.stderr)
+        read = subprocess.run([TRACKERS / "bin/python", "-c", READ_OTLP], input=json.dumps(collector.got), capture_output=True,
+                              text=True, check=True)
+        spans, metrics = json.loads(read.stdout)
+        ((span,), (first, *_)) = spans, self.findings()
+        self.assertEqual((span["name"], span["trace"], span["parent"], span["status"]),
+                         ("traincheck", "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", 2))
+        self.assertEqual((span["resource"]["service.name"], span["resource"]["cluster"]), ("traincheck", "one"))
+        self.assertEqual((span["attributes"]["traincheck.run"], span["attributes"]["traincheck.findings"]), ("trace", len(self.findings())))
+        self.assertEqual([event["traincheck.sentence"] for event in span["events"]], [f["sentence"] for f in self.findings()])
+        self.assertEqual((span["events"][0]["traincheck.at"], span["events"][0]["traincheck.step"]), (first["at"], first["step"]))
+        self.assertEqual((metrics["traincheck.findings"], metrics["traincheck.violations"]), (len(self.findings()), len(self.violations())))
 
     @unittest.skipUnless("--integrations" in sys.argv, "no environment with the trackers")
     def test_mlflow_skinny_has_no_database(self):
