@@ -24,6 +24,9 @@ static const struct tc_opt onlinecheck_options[] = {
     TC_OPT_VALUE(
         STRING, "state", 0, "FILE", AT(state),
         "remember what was told and run, so that a new start neither repeats nor loses it"),
+    TC_OPT_VALUE(UINT, "hang-after", 0, "SECONDS", AT(hang_after_s),
+                 "when nothing came for so long, say which ranks wait in which call, and for whom "
+                 "(default: never)"),
     TC_OPT_VALUE(
         STRING, "watch", 0, "ROOT", AT(watch),
         "follow every run that appears in a folder of ROOT, each by the files of -i that know its "

@@ -7,8 +7,20 @@
 
 #include <inttypes.h>
 
+#include "online/hang.h"
 #include "online/loop.h"
 #include "online/online.h"
+
+enum {
+    EXIT_VIOLATIONS = 1
+};
+
+struct onlinecheck {
+    struct tc_app *app;
+    const struct check_options *options;
+    struct track track;
+    bool is_hung; /* once */
+};
 
 static void found(void *context, const char *json, size_t size)
 {
@@ -32,12 +44,12 @@ static bool go_on(void *context, size_t i, size_t n, uint64_t bytes)
 
 static bool is_due(void *context)
 {
-    return tc_app_is_progress_due(context);
+    return tc_app_is_progress_due(((struct onlinecheck *)context)->app);
 }
 
 static void hide(void *context)
 {
-    tc_app_hide_progress(context);
+    tc_app_hide_progress(((struct onlinecheck *)context)->app);
 }
 
 /* 1,240 */
@@ -73,7 +85,26 @@ static void show(void *context, const struct tc_online_standing *s)
     tc_strbuf_adds(&text, s->n_findings == 1 ? " finding  lag " : " findings  lag ");
     add_number(&text, s->lag_s, false);
     tc_strbuf_adds(&text, " s");
-    tc_app_show_progress(context, "%s", text.text);
+    tc_app_show_progress(((struct onlinecheck *)context)->app, "%s", text.text);
+    tc_strbuf_release(&text);
+}
+
+static void tell_hang(void *context, const struct tc_json *finding)
+{
+    struct onlinecheck *online = context;
+    struct tc_strbuf json = TC_STRBUF_INIT, text = TC_STRBUF_INIT;
+
+    online->is_hung = true;
+    tc_json_print(finding, &json);
+    tc_strbuf_addc(&json, '\n');
+    tc_hang_text(finding, &text);
+    tc_strbuf_addc(&text, '\n');
+    track_tell(&online->track, json.text, json.size);
+    if (online->options->json)
+        tc_app_write(online->app, json.text, json.size);
+    else
+        tc_app_write(online->app, text.text, text.size);
+    tc_strbuf_release(&json);
     tc_strbuf_release(&text);
 }
 
@@ -100,15 +131,21 @@ enum tc_status onlinecheck_run(struct tc_app *app, void *options_, struct tc_err
         .say = say,
         .found = found,
     };
-    const struct tc_online_watch watch = {
-        .is_due = is_due, .show = show, .hide = hide, .context = app};
-    struct track track;
+    struct onlinecheck online = {.app = app, .options = options};
+    const struct tc_online_watch watch = {.is_due = is_due,
+                                          .show = show,
+                                          .hide = hide,
+                                          .hang_after_s = options->hang_after_s,
+                                          .hung = tell_hang,
+                                          .context = &online};
     config.check.progress = go_on;
-    config.found_context = &track;
-    track_begin(&track, app, options);
+    config.found_context = &online.track;
+    track_begin(&online.track, app, options);
     status = tc_online_run_watched(&config, &watch, &result, notes, err);
-    track_end(&track, status == TC_OK || (status == TC_E_INTERRUPTED && result.n_records));
+    track_end(&online.track, status == TC_OK || (status == TC_E_INTERRUPTED && result.n_records));
     check_end(app, options, status, &result, notes);
+    if (online.is_hung && !status && !options->exit_zero)
+        app->exit_status = EXIT_VIOLATIONS;
     tc_notes_free(notes);
     return status;
 }

@@ -102,6 +102,7 @@ static void add_options(const struct watch *watch, words *argv, const char *outp
     add_number(argv, "--lateness", o->lateness_s);
     add_number(argv, "--exit-on-idle", o->idle_s);
     add_number(argv, "--report-interval", o->report_interval_s);
+    add_number(argv, "--hang-after", o->hang_after_s);
     if (o->no_html_report)
         add(argv, "--no-html-report");
     if (o->strict)

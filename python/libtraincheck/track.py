@@ -124,7 +124,7 @@ class Tensorboard:
     def tell(self, finding):
         about = self.summary.SummaryMetadata(plugin_data=self.summary.SummaryMetadata.PluginData(plugin_name="text"))
         text = self.tensor(dtype=self.string, string_val=[text_of(finding).encode()])
-        value = self.summary.Summary.Value(tag=f"traincheck/{finding['violations'][0]}", metadata=about, tensor=text)
+        value = self.summary.Summary.Value(tag=f"traincheck/{(finding['violations'] or [finding['kind']])[0]}", metadata=about, tensor=text)
         self.add(max(finding.get("step", 0), 0), value)
         self.writer.flush()
 

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "online/hang.h"
 #include "trace/lag.h"
 
 /* When so much waits for slower ranks, the faster ones are not read on: their files can wait. */
@@ -30,6 +31,7 @@ struct tc_follow {
     struct tc_check *check;
     struct tc_trace_folder *folder;
     struct tc_replay *replay;
+    struct tc_hang *hang; /* NULL: nobody asks who waits */
     TC_VEC(struct file) files;
     uint64_t lateness_ms;
     uint64_t began_ms, grown_ms;
@@ -56,6 +58,7 @@ void tc_follow_free(struct tc_follow *follow)
 {
     if (!follow)
         return;
+    tc_hang_free(follow->hang);
     tc_replay_free(follow->replay);
     tc_trace_folder_close(follow->folder);
     tc_vec_release(&follow->files);
@@ -163,9 +166,28 @@ enum tc_status tc_follow_read(struct tc_follow *f, size_t n, struct tc_error *er
     const struct tc_record *record;
     size_t file;
 
-    while (n-- && !(status = tc_trace_folder_next(f->folder, &file, &record, err)))
+    while (n-- && !(status = tc_trace_folder_next(f->folder, &file, &record, err))) {
+        if (f->hang)
+            tc_hang_feed(f->hang, file, record);
         tc_replay_feed(f->replay, file, record);
+    }
     return status;
+}
+
+void tc_follow_know_calls(struct tc_follow *f)
+{
+    f->hang = tc_hang_new();
+}
+
+static const struct tc_process *process_of(void *context, size_t i)
+{
+    return tc_replay_process(context, i);
+}
+
+struct tc_json *tc_follow_hang(const struct tc_follow *f, uint64_t quiet_s)
+{
+    return tc_hang_finding(f->hang, f->files.n, process_of, f->replay, quiet_s,
+                           f->check->config->traces[0]);
 }
 
 enum tc_status tc_follow_finish(struct tc_follow *f, bool is_whole, struct tc_error *err)
@@ -235,8 +257,9 @@ static bool is_left_behind(const struct successors *s, const struct tc_process *
             return false;
         process = (const struct tc_process *)(uintptr_t)found;
     }
+    /* One that has told nothing with a time yet is not its own successor. */
     return process->rank >= 0 && tc_map_get(&s->latest, (uint64_t)process->rank, &found) &&
-           (int64_t)found > tc_process_lived_until(process);
+           (int64_t)found > process->unix_ns && (int64_t)found > tc_process_lived_until(process);
 }
 
 static void find_successors(const struct tc_follow *f, struct successors *out)

@@ -36,6 +36,10 @@ bool tc_follow_has_ended(const struct tc_follow *follow);
 void tc_follow_count(struct tc_follow *follow);
 /* The highest step read, but for processes whose place another one took. */
 int64_t tc_follow_step(const struct tc_follow *follow);
+/* From now on the calls that are open are known, so that it can be said who waits. */
+void tc_follow_know_calls(struct tc_follow *follow);
+/* How the ranks stand, of which nothing came for so long (hang.h); the caller owns it. */
+struct tc_json *tc_follow_hang(const struct tc_follow *follow, uint64_t quiet_s);
 /* How far the reading is behind the writing. */
 int64_t tc_follow_lag_ns(const struct tc_follow *follow);
 /* Bytes of JSON read so far. */

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <uv.h>
@@ -24,14 +25,15 @@
 #include "online/state.h"
 #include "online/teller.h"
 
-#define LOOK_MS       200  /* between looks at the folder without events */
-#define SOON_MS       5    /* after an event: several writes are one look */
-#define GRACE_MS      1000 /* after the last process ended, a further one may begin */
-#define ENDING_MS     3000 /* what a command may need to end when its time is up */
-#define HURRY_MS      5000 /* waited for commands after a signal, however long they may take */
-#define RECORDS       4096 /* read between looks at everything else: some 20 ms */
-#define LOOP_NEEDS    6    /* descriptors, at most: events, rings, signals, wake-ups */
-#define GONE_IS_FINAL 3    /* looks in a row that found no folder where there was one */
+#define LOOK_MS       200    /* between looks at the folder without events */
+#define SOON_MS       5      /* after an event: several writes are one look */
+#define GRACE_MS      1000   /* after the last process ended, a further one may begin */
+#define ENDING_MS     3000   /* what a command may need to end when its time is up */
+#define HURRY_MS      5000   /* waited for commands after a signal, however long they may take */
+#define RECORDS       4096   /* read between looks at everything else: some 20 ms */
+#define LOOP_NEEDS    6      /* descriptors, at most: events, rings, signals, wake-ups */
+#define HANG_ID       "hang" /* of its command: no violation has such an id */
+#define GONE_IS_FINAL 3      /* looks in a row that found no folder where there was one */
 
 struct online {
     const struct tc_online_config *config;
@@ -51,6 +53,8 @@ struct online {
     int n_gone;
     uint64_t reported_ms;
     bool has_events, is_watching, is_changed;
+    bool is_hung; /* and that was told */
+    size_t n_hangs;
     bool is_unreported; /* the last report could not be written, and that was said */
     bool is_whole;      /* the run is over */
     bool is_done;
@@ -223,6 +227,52 @@ static void look(struct online *o)
 }
 
 /* Nothing is left to be read: is the run over? */
+/* The command gets what it gets for a finding, as far as there is such a thing. */
+static void run_command_of_hang(struct online *o, const struct tc_json *finding)
+{
+    struct tc_json *object = tc_json_object();
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    char *path = realpath(trace_of(o), NULL);
+
+    tc_json_set(object, "finding", tc_json_copy(finding));
+    tc_json_set_bool(object, "first", o->n_hangs == 1 && !o->teller.n_findings);
+    tc_json_set_string(object, "run", path ? path : trace_of(o));
+    tc_json_set(object, "rank", tc_json_copy(tc_json_get(finding, "rank")));
+    tc_json_print_line(object, &text);
+    tc_commands_run(o->commands, HANG_ID, text.text, text.size);
+    tc_strbuf_release(&text);
+    tc_free(path);
+}
+
+static void tell_hang(struct online *o, uint64_t quiet_ms)
+{
+    struct tc_json *finding = tc_follow_hang(o->follow, quiet_ms / 1000);
+
+    o->is_hung = true;
+    o->n_hangs++;
+    tc_json_set_number(finding, "finding", (double)(o->teller.n_findings + o->n_hangs));
+    o->watch->hung(o->watch->context, finding);
+    if (o->commands)
+        run_command_of_hang(o, finding);
+    tc_json_free(finding);
+}
+
+/* All that is there was read. */
+static void look_for_a_hang(struct online *o)
+{
+    const uint64_t quiet_ms = uv_now(&o->loop) - tc_follow_grown_ms(o->follow);
+    const uint64_t after_ms = 1000 * (uint64_t)(o->watch ? o->watch->hang_after_s : 0);
+
+    if (!after_ms || o->is_done || !tc_follow_n_files(o->follow))
+        return;
+    if (!o->is_hung && quiet_ms >= after_ms && !tc_follow_has_ended(o->follow)) {
+        tell_hang(o, quiet_ms);
+    } else if (o->is_hung && quiet_ms < after_ms) {
+        o->is_hung = false;
+        say(o, "the run goes on");
+    }
+}
+
 static void look_for_the_end(struct online *o)
 {
     uint64_t quiet_ms = uv_now(&o->loop) - tc_follow_grown_ms(o->follow);
@@ -272,6 +322,7 @@ static void on_look(uv_timer_t *timer)
     tell_found(o);
     if (!uv_is_active((uv_handle_t *)&o->read)) {
         look_for_the_end(o);
+        look_for_a_hang(o);
         uv_idle_start(&o->read, on_read);
     }
     if (interval_ms && o->is_changed && tc_follow_n_files(o->follow) &&
@@ -334,7 +385,7 @@ static void on_command_done(void *context, const char *id)
     struct online *o = context;
     struct tc_error why;
 
-    if (o->state && tc_state_run(o->state, id, &why) != TC_OK)
+    if (o->state && strcmp(id, HANG_ID) != 0 && tc_state_run(o->state, id, &why) != TC_OK)
         say(o, "%s", why.text);
 }
 
@@ -434,6 +485,8 @@ static enum tc_status begin(struct online *o)
     tc_teller_init(&o->teller, &o->check, o->state, o->commands ? &o->causes : NULL, config);
     o->follow = tc_follow_new(&o->check, trace_of(o), 1000 * (uint64_t)config->lateness_s,
                               uv_now(&o->loop));
+    if (o->watch && o->watch->hang_after_s)
+        tc_follow_know_calls(o->follow);
     return TC_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "base/json.h"
 #include <traincheck/online.h>
 
 /* How a live check stands. */
@@ -23,6 +24,10 @@ struct tc_online_watch {
     void (*show)(void *context, const struct tc_online_standing *standing);
     /* A command of ours may print from now on: nothing is shown until it has ended. */
     void (*hide)(void *context);
+    unsigned hang_after_s; /* 0: nobody asks */
+    /* Nothing came for so long of a run that has not ended: a finding of the kind "hang" (hang.h).
+     * Told once, and again when the run went on meanwhile. */
+    void (*hung)(void *context, const struct tc_json *finding);
     void *context;
 };
 

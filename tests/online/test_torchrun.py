@@ -23,13 +23,13 @@ INVARIANTS = [{"relation": "Consistent/replica", "params": [{"variable": "Parame
 
 
 class Torchrun(live.Case):
-    def job(self, steps, drift):
+    def job(self, ranks, script, *args):
         """Start it; what it writes is in trace/."""
         env = {**os.environ, "OMP_NUM_THREADS": "1"}
         return subprocess.Popen(
             [str(live.BIN / "traincheck-collect"), "-q", "--python", PYTHON, "-o", "trace", "--",
-             PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
-             str(HERE / "ddp.py"), str(steps), str(drift), "stamp"],
+             PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks),
+             str(HERE / script), *map(str, args)],
             cwd=self.work, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def test_the_step_is_named_while_the_job_runs(self):
@@ -37,7 +37,7 @@ class Torchrun(live.Case):
         invariants.write_text("".join(json.dumps(i) + "\n" for i in INVARIANTS))
         checker = self.follow("trace", "-i", invariants, "-o", "report", "--json")
         told_at = time.time() - time.monotonic()
-        job = self.job(steps=20, drift=DRIFT)
+        job = self.job(2, "ddp.py", 20, DRIFT, "stamp")
         live.PATIENCE = 120
         checker.wait_for(checker.out, "Consistent/replica")
         self.assertIsNone(job.poll())
@@ -52,6 +52,27 @@ class Torchrun(live.Case):
                          self.check("trace", invariants, "offline", self.work))
         late = told_at + checker.out[0][0] - float((self.work / "stamp").read_text())
         print(f"told {late:.2f} s after step {DRIFT}", file=sys.stderr)
+
+    def test_ranks_wait_for_one_that_sleeps(self):
+        """In step 4, before all_reduce(); while torch is imported all ranks may be silent for as long, and that is told otherwise."""
+        invariants = self.work / "invariants.jsonl"
+        invariants.write_text("".join(json.dumps(i) + "\n" for i in INVARIANTS))
+        checker = self.follow("trace", "-i", invariants, "-o", "report", "--json", "--hang-after", "5")
+        job = self.job(3, "wait.py", 6, 1, 4, 15)
+        live.PATIENCE = 120
+        checker.wait_for(checker.out, "rank 1 is not in all_reduce(), in which ranks 0 and 2 wait")
+        self.assertIsNone(job.poll())
+        finding = next(x for x in (json.loads(line) for _, line in checker.out) if "all_reduce" in x.get("sentence", ""))
+        script = (HERE / "wait.py").read_text().splitlines()
+        lines = {r["rank"]: script[int(r["at"].rpartition(":")[2]) - 1].strip() for r in finding["ranks"]}
+        self.assertEqual((lines[0], lines[2]), ("dist.all_reduce(w.grad)",) * 2)
+        self.assertTrue(lines[1].endswith(".backward()"), lines)  # it sleeps behind that
+        self.assertEqual([r["collectives"] for r in finding["ranks"]], [5, 4, 5])
+        self.assertEqual((finding["step"], finding["rank"]), (4, 1))
+        output, _ = job.communicate(timeout=120)
+        self.assertEqual(job.returncode, 0, output.decode())
+        self.assertEqual(checker.wait(), 1, checker.stderr())
+        self.assertIn("the run goes on", checker.stderr())
 
 
 if __name__ == "__main__":
