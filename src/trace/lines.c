@@ -4,6 +4,9 @@
  *
  * Frames hold whole lines, but those of other tools may not: what follows the
  * last newline waits for the next frame.
+ *
+ * While a file is parked the lines that wait are packed: of a job of thousands of ranks the rest of
+ * the first frame of each would be most of the memory.
  */
 #include "trace/lines.h"
 
@@ -22,8 +25,9 @@ struct tc_lines {
     const char *name;
     struct tc_strbuf text; /* decoded and not yet returned, from pos on */
     size_t pos;
-    size_t searched; /* no newline in [pos, searched) */
-    size_t end;      /* behind the last newline; 0 if there is none */
+    size_t searched;         /* no newline in [pos, searched) */
+    size_t end;              /* behind the last newline; 0 if there is none */
+    struct tc_strbuf packed; /* the text while it is parked; empty: it is there */
     uint64_t number;
     uint64_t json_bytes;
     bool is_skipping;   /* inside a line that is too long */
@@ -52,6 +56,7 @@ void tc_lines_close(struct tc_lines *lines)
         return;
     tc_frames_close(lines->frames);
     tc_strbuf_release(&lines->text);
+    tc_strbuf_release(&lines->packed);
     tc_free(lines);
 }
 
@@ -115,10 +120,42 @@ static enum tc_status too_long(const struct tc_lines *l, struct tc_error *err)
                         l->name, MAX_LINE >> 20);
 }
 
+/* Less is not worth it. */
+#define LEAST_PACKED 4096
+
+/* Keep [0, size) of the text without spare memory, or packed. */
+static void pack(struct tc_lines *l)
+{
+    struct tc_strbuf packed = TC_STRBUF_INIT;
+    struct tc_zio *zio = tc_zio_new();
+
+    if (tc_zio_pack(zio, l->text.text, l->text.size, &packed, NULL) == TC_OK) {
+        tc_strbuf_add(&l->packed, packed.text, packed.size);
+        tc_strbuf_release(&l->text);
+    }
+    tc_strbuf_release(&packed);
+    tc_zio_free(zio);
+}
+
+static enum tc_status unpack(struct tc_lines *l, struct tc_error *err)
+{
+    struct tc_zio *zio = tc_zio_new();
+    size_t used;
+    enum tc_status status =
+        tc_zio_unpack(zio, l->packed.text, l->packed.size, &l->text, &used, err);
+
+    tc_strbuf_release(&l->packed);
+    tc_zio_free(zio);
+    return status;
+}
+
 enum tc_status tc_lines_next(struct tc_lines *lines, struct tc_str *out, struct tc_error *err)
 {
     struct tc_lines *l = lines;
+    const enum tc_status unpacked = l->packed.size ? unpack(l, err) : TC_OK;
 
+    if (unpacked != TC_OK)
+        return unpacked;
     for (;;) {
         size_t size = l->text.size - l->searched;
         const char *end = size ? memchr(l->text.text + l->searched, '\n', size) : NULL;
@@ -146,7 +183,7 @@ void tc_lines_park(struct tc_lines *lines)
 {
     struct tc_strbuf rest = TC_STRBUF_INIT;
 
-    if (!lines)
+    if (!lines || lines->packed.size)
         return;
     tc_frames_park(lines->frames);
     if (lines->pos < lines->text.size)
@@ -156,6 +193,8 @@ void tc_lines_park(struct tc_lines *lines)
     lines->pos = 0;
     tc_strbuf_release(&lines->text);
     lines->text = rest;
+    if (tc_lines_is_waiting(lines) && rest.size >= LEAST_PACKED)
+        pack(lines);
 }
 
 struct tc_str tc_lines_tail(const struct tc_lines *lines)
