@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 
-NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "sinfo", "scancel")
+NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "sinfo", "squeue")
 PATIENCE = 60
 CONF = """
 ClusterName=loopback
@@ -99,6 +99,10 @@ class Loopback:
             time.sleep(0.1)
 
     def stop(self):
+        """Jobs end first: their slurmstepd would outlive a slurmd that is gone."""
+        end = time.monotonic() + PATIENCE / 2
+        while self.command("squeue", "-h").strip() and time.monotonic() < end:
+            time.sleep(0.1)
         for process in reversed(self.processes):
             process.send_signal(signal.SIGTERM)
         for process in reversed(self.processes):
