@@ -219,6 +219,8 @@ static void count_classes(struct tc_facts *facts)
     }
 }
 
+static const struct tc_fact_windows no_windows = {0, 0};
+
 static void tell(struct tc_facts *facts, tc_sym key, tc_sym value, uint64_t n,
                  const struct tc_fact_windows *windows)
 {
@@ -243,24 +245,32 @@ static bool is_told_number(const struct tc_facts *facts, const struct tc_fact *f
            (around == TC_NO_SYM || tc_map_get(&facts->own, around, &known));
 }
 
-/* Learning, the windows in which the slot was met, of those that there were: of one process, where
- * several do the same. */
-static struct tc_fact_windows windows_of(const struct tc_facts *facts,
-                                         const struct tc_fact_slot *slot)
+/* The windows of one process, the longest, and how many do the same. */
+struct extent {
+    uint64_t n_windows, n_processes;
+};
+
+static struct extent extent_of(const struct tc_facts *facts)
 {
-    struct tc_fact_windows windows = {slot->n_windows, 0};
-    uint64_t n_processes = 0;
+    struct extent run = {0, 0};
 
     for (size_t i = 0; i < facts->all.n; i++) {
         const struct tc_fact_watch *w = facts->all.items[i];
-        n_processes += w->n_windows > 0;
-        windows.of = w->last.window + 1 > windows.of ? w->last.window + 1 : windows.of;
+        const uint64_t n = w->last.window + 1;
+        run.n_processes += w->n_windows > 0;
+        run.n_windows = n > run.n_windows ? n : run.n_windows;
     }
-    if (n_processes > 1)
-        windows.met = (windows.met + n_processes - 1) / n_processes;
-    windows.met = windows.met < windows.of ? windows.met : windows.of;
-    windows.met = windows.met ? windows.met : 1;
-    return windows;
+    return run;
+}
+
+/* Learning, the windows in which the slot was met, of those that there were. */
+static struct tc_fact_windows windows_of(const struct tc_fact_slot *slot, const struct extent *run)
+{
+    const uint64_t n = run->n_processes > 1 ? run->n_processes : 1;
+    uint64_t met = (slot->n_windows + n - 1) / n;
+
+    met = met < run->n_windows ? met : run->n_windows;
+    return (struct tc_fact_windows){met ? met : 1, run->n_windows};
 }
 
 /* What the numbers of a slot say of a whole run: of the slot's path, by this attribute. */
@@ -277,11 +287,12 @@ static void tell_numbers(struct tc_facts *facts, const struct tc_fact_slot *slot
     tc_strbuf_release(&text);
 }
 
-static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot)
+static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot,
+                         const struct extent *run)
 {
     const tc_sym key = tc_fact_key_symbol(&slot->fact, facts->table.symbols);
     const bool has_numbers = is_whole(facts) && is_told_number(facts, &slot->fact);
-    const struct tc_fact_windows windows = windows_of(facts, slot);
+    const struct tc_fact_windows windows = windows_of(slot, run);
 
     if (tc_fact_is_bound(slot->fact.attribute)) {
         if (is_whole(facts))
@@ -292,9 +303,9 @@ static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot
         tell_numbers(facts, slot, tc_attributes_of_numbers[i], &windows);
     if (tc_fact_slot_rule(slot)->is_once && slot->n_values > 1)
         tell(facts, key, tc_strtab_intern_text(facts->table.symbols, TC_FACT_NO_TENSOR), 1,
-             &windows);
-    for (unsigned i = 0; i < slot->n_values; i++)
-        tell(facts, key, slot->values[i], slot->n[i], &windows);
+             &no_windows);
+    for (unsigned i = 0; i < slot->n_values; i++) /* what varies was not met for each value */
+        tell(facts, key, slot->values[i], slot->n[i], slot->n_values > 1 ? &no_windows : &windows);
 }
 
 /* Judging, once all calls are counted: the numbers that are to vary, and what is rare. */
@@ -327,8 +338,6 @@ static void judge_counted(struct tc_facts *facts)
 
 void tc_fact_finish(struct tc_facts *facts)
 {
-    const struct tc_fact_windows no_windows = {0};
-
     for (size_t i = 0; i < facts->all.n; i++)
         finish_process(facts, facts->all.items[i]);
     tc_fact_compare_ranks(facts);
@@ -339,10 +348,11 @@ void tc_fact_finish(struct tc_facts *facts)
         judge_counted(facts);
     for (size_t i = 0; !facts->table.is_judging && i < facts->all.n; i++)
         tc_fact_tell_needs(facts, facts->all.items[i]);
+    const struct extent run = extent_of(facts);
     for (size_t i = 0; i < facts->table.slots.n; i++) {
         const struct tc_fact_slot *slot = &facts->table.slots.items[i];
         if (!facts->table.is_judging)
-            tell_learned(facts, slot);
+            tell_learned(facts, slot, &run);
         else if (slot->held > slot->told)
             tell(facts, slot->key, slot->fact.value, slot->held - slot->told, &no_windows);
     }
