@@ -9,16 +9,13 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/base64.h"
-#include "base/fs.h"
 #include "base/vec.h"
 #include "infer/set_lines.h"
 #include "invariant/invariant.h"
 #include "relation/evidence_io.h"
 #include "relation/relation.h"
-#include "trace/zio.h"
 #include <traincheck/version.h>
 
 bool tc_is_kept_line(const struct tc_json *document)
@@ -28,21 +25,7 @@ bool tc_is_kept_line(const struct tc_json *document)
     return kind && !strcmp(kind, "evidence");
 }
 
-/* ---- a file between ------------------------------------------------------------------------- */
-
-/* Evidence is written to a file and read from one. */
-static enum tc_status make_scratch(char *path, size_t size, struct tc_error *err)
-{
-    const char *folder = getenv("TMPDIR");
-    const int n =
-        snprintf(path, size, "%s/traincheck-evidence-XXXXXX", folder && *folder ? folder : "/tmp");
-    const int fd = n > 0 && (size_t)n < size ? mkstemp(path) : -1;
-
-    if (fd < 0)
-        return tc_error_set(err, TC_E_IO, "%s: cannot be made", path);
-    close(fd);
-    return TC_OK;
-}
+/* ---- a line -------------------------------------------------------------------------------- */
 
 static void print_line(const struct tc_strbuf *packed, struct tc_strbuf *out)
 {
@@ -59,19 +42,12 @@ static void print_line(const struct tc_strbuf *packed, struct tc_strbuf *out)
 enum tc_status tc_kept_add(const struct tc_evidence *evidence, struct tc_strbuf *out,
                            uint64_t *bytes, struct tc_error *err)
 {
-    char path[4096];
     struct tc_strbuf packed = TC_STRBUF_INIT;
     const size_t before = out->size;
-    enum tc_status status = make_scratch(path, sizeof(path), err);
+    enum tc_status status = tc_evidence_print(evidence, &packed, err);
 
-    if (status)
-        return status;
-    status = tc_evidence_write(evidence, path, err);
-    if (!status)
-        status = tc_fs_read(path, TC_FS_MAX_LARGE, &packed, err);
     if (!status)
         print_line(&packed, out);
-    unlink(path);
     *bytes = out->size - before;
     tc_strbuf_release(&packed);
     return status;
@@ -95,19 +71,12 @@ static enum tc_status decode(const struct tc_json *document, struct tc_strbuf *p
 enum tc_status tc_kept_read(const struct tc_json *document, struct tc_evidence *evidence,
                             struct tc_error *err)
 {
-    char path[4096];
     uint64_t n_unknown = 0;
     struct tc_strbuf packed = TC_STRBUF_INIT;
     enum tc_status status = decode(document, &packed, err);
 
     if (!status)
-        status = make_scratch(path, sizeof(path), err);
-    if (!status) {
-        status = tc_fs_write(path, packed.text ? packed.text : "", packed.size, err);
-        if (!status)
-            status = tc_evidence_read(evidence, path, &n_unknown, err);
-        unlink(path);
-    }
+        status = tc_evidence_parse(evidence, &packed, "its evidence", &n_unknown, err);
     tc_strbuf_release(&packed);
     return status;
 }
@@ -193,15 +162,13 @@ static enum tc_status take_rows(struct accepting *a, const struct tc_json *docum
                                 bool takes_keys, struct tc_error *err)
 {
     struct tc_strbuf packed = TC_STRBUF_INIT, text = TC_STRBUF_INIT;
-    struct tc_zio *zio = tc_zio_new();
     enum tc_status status = decode(document, &packed, err);
 
-    for (size_t at = 0, used; !status && at < packed.size; at += used)
-        status = tc_zio_unpack(zio, packed.text + at, packed.size - at, &text, &used, err);
+    if (!status)
+        status = tc_evidence_unpack(&packed, &text, err);
     a->takes_keys = takes_keys;
     if (!status)
         status = tc_each_line("its evidence", &text, take_row, a, err);
-    tc_zio_free(zio);
     tc_strbuf_release(&packed);
     tc_strbuf_release(&text);
     return status;
@@ -212,15 +179,11 @@ static int compare_lines(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-#define FRAME_SIZE ((size_t)1 << 20)
-
-/* As tc_evidence_write() packs them. */
 static enum tc_status print_accepted(struct accepting *a, struct tc_strbuf *out,
                                      struct tc_error *err)
 {
     struct tc_strbuf text = TC_STRBUF_INIT, packed = TC_STRBUF_INIT;
-    struct tc_zio *zio = tc_zio_new();
-    enum tc_status status = TC_OK;
+    enum tc_status status;
 
     if (a->header)
         tc_json_print_line(a->header, &text);
@@ -229,14 +192,9 @@ static enum tc_status print_accepted(struct accepting *a, struct tc_strbuf *out,
         qsort(a->lines.items, a->lines.n, sizeof(*a->lines.items), compare_lines);
     for (size_t i = 0; i < a->lines.n; i++)
         tc_strbuf_addf(&text, "%s\n", a->lines.items[i]);
-    for (size_t at = 0; at < text.size && !status; at += FRAME_SIZE) {
-        const size_t left = text.size - at;
-        status =
-            tc_zio_pack(zio, text.text + at, left < FRAME_SIZE ? left : FRAME_SIZE, &packed, err);
-    }
+    status = tc_evidence_pack(&text, &packed, err);
     if (!status)
         print_line(&packed, out);
-    tc_zio_free(zio);
     tc_strbuf_release(&text);
     tc_strbuf_release(&packed);
     return status;

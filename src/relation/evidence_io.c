@@ -131,24 +131,42 @@ static void print_rows(const struct tc_evidence *evidence, struct tc_strbuf *out
 
 #define FRAME_SIZE ((size_t)1 << 20)
 
-enum tc_status tc_evidence_write(const struct tc_evidence *evidence, const char *path,
-                                 struct tc_error *err)
+enum tc_status tc_evidence_pack(const struct tc_strbuf *lines, struct tc_strbuf *packed,
+                                struct tc_error *err)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT, packed = TC_STRBUF_INIT;
     struct tc_zio *zio = tc_zio_new();
     enum tc_status status = TC_OK;
 
-    print_header(evidence, &text);
-    print_rows(evidence, &text);
-    for (size_t at = 0; at < text.size && !status; at += FRAME_SIZE) {
-        size_t left = text.size - at;
+    for (size_t at = 0; at < lines->size && !status; at += FRAME_SIZE) {
+        const size_t left = lines->size - at;
         status =
-            tc_zio_pack(zio, text.text + at, left < FRAME_SIZE ? left : FRAME_SIZE, &packed, err);
+            tc_zio_pack(zio, lines->text + at, left < FRAME_SIZE ? left : FRAME_SIZE, packed, err);
     }
+    tc_zio_free(zio);
+    return status;
+}
+
+enum tc_status tc_evidence_print(const struct tc_evidence *evidence, struct tc_strbuf *packed,
+                                 struct tc_error *err)
+{
+    struct tc_strbuf lines = TC_STRBUF_INIT;
+    enum tc_status status;
+
+    print_header(evidence, &lines);
+    print_rows(evidence, &lines);
+    status = tc_evidence_pack(&lines, packed, err);
+    tc_strbuf_release(&lines);
+    return status;
+}
+
+enum tc_status tc_evidence_write(const struct tc_evidence *evidence, const char *path,
+                                 struct tc_error *err)
+{
+    struct tc_strbuf packed = TC_STRBUF_INIT;
+    enum tc_status status = tc_evidence_print(evidence, &packed, err);
+
     if (!status)
         status = tc_fs_write(path, packed.text, packed.size, err);
-    tc_zio_free(zio);
-    tc_strbuf_release(&text);
     tc_strbuf_release(&packed);
     return status;
 }
@@ -325,48 +343,55 @@ static enum tc_status read_line(struct reading *reading, const char *line, size_
     return status;
 }
 
-static enum tc_status unpack_all(const struct tc_strbuf *packed, struct tc_strbuf *text,
-                                 struct tc_error *err)
+enum tc_status tc_evidence_unpack(const struct tc_strbuf *packed, struct tc_strbuf *lines,
+                                  struct tc_error *err)
 {
     struct tc_zio *zio = tc_zio_new();
-    enum tc_status status = TC_OK;
+    enum tc_status status = packed->size ? TC_OK : tc_error_set(err, TC_E_FORMAT, "it is empty");
 
     for (size_t at = 0, used; at < packed->size && !status; at += used) {
-        status = tc_zio_unpack(zio, packed->text + at, packed->size - at, text, &used, err);
-        if (!status && text->size > MAX_TEXT)
+        status = tc_zio_unpack(zio, packed->text + at, packed->size - at, lines, &used, err);
+        if (!status && lines->size > MAX_TEXT)
             status = tc_error_set(err, TC_E_FORMAT,
                                   "more than %zu MiB when unpacked, which is the most that is read",
                                   MAX_TEXT >> 20);
     }
     if (status == TC_END)
-        status = tc_error_set(err, TC_E_FORMAT, "the file is cut off");
+        status = tc_error_set(err, TC_E_FORMAT, "it is cut off");
     tc_zio_free(zio);
+    return status;
+}
+
+enum tc_status tc_evidence_parse(struct tc_evidence *evidence, const struct tc_strbuf *packed,
+                                 const char *name, uint64_t *n_unknown, struct tc_error *err)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    struct reading reading = {.evidence = evidence, .n_unknown = n_unknown};
+    enum tc_status status = tc_evidence_unpack(packed, &text, err);
+    unsigned line = 0;
+
+    if (status)
+        tc_error_prefix(err, "%s", name);
+    for (size_t at = 0; !status && at < text.size;) {
+        const char *start = text.text + at, *end = memchr(start, '\n', text.size - at);
+        size_t size = end ? (size_t)(end - start) : text.size - at;
+        status = read_line(&reading, start, size, ++line == 1, err);
+        if (status)
+            tc_error_prefix(err, "%s:%u", name, line);
+        at += size + 1;
+    }
+    tc_strbuf_release(&text);
     return status;
 }
 
 enum tc_status tc_evidence_read(struct tc_evidence *evidence, const char *path, uint64_t *n_unknown,
                                 struct tc_error *err)
 {
-    struct tc_strbuf packed = TC_STRBUF_INIT, text = TC_STRBUF_INIT;
+    struct tc_strbuf packed = TC_STRBUF_INIT;
     enum tc_status status = tc_fs_read(path, TC_FS_MAX_LARGE, &packed, err);
-    struct reading reading = {.evidence = evidence, .n_unknown = n_unknown};
-    unsigned line = 0;
 
-    if (!status) {
-        status = packed.size ? unpack_all(&packed, &text, err)
-                             : tc_error_set(err, TC_E_FORMAT, "the file is empty");
-        if (status)
-            tc_error_prefix(err, "%s", path);
-    }
-    for (size_t at = 0; !status && at < text.size;) {
-        const char *start = text.text + at, *end = memchr(start, '\n', text.size - at);
-        size_t size = end ? (size_t)(end - start) : text.size - at;
-        status = read_line(&reading, start, size, ++line == 1, err);
-        if (status)
-            tc_error_prefix(err, "%s:%u", path, line);
-        at += size + 1;
-    }
+    if (!status)
+        status = tc_evidence_parse(evidence, &packed, path, n_unknown, err);
     tc_strbuf_release(&packed);
-    tc_strbuf_release(&text);
     return status;
 }
