@@ -13,34 +13,44 @@ struct met {
     bool has_exp, has_log, has_max;
 };
 
-/* Is the name among those that a text has, separated by blanks? */
-static bool is_among(const char *names, const char *name)
-{
-    size_t size = strlen(name);
+static const char *const of_exp[] = {"aten.exp",           "aten._softmax", "aten.softmax",
+                                     "aten._safe_softmax", "aten.sigmoid",  NULL};
+static const char *const of_log[] = {"aten.log", "aten.log1p", NULL};
+static const char *const of_both[] = {"aten.logsumexp",
+                                      "aten.logaddexp",
+                                      "aten._log_softmax",
+                                      "aten.log_softmax",
+                                      "aten._log_softmax_backward_data",
+                                      "aten.log_sigmoid_forward",
+                                      "aten.softplus",
+                                      NULL};
+static const char *const of_max[] = {"aten.amax", "aten.max", "aten.maximum", "aten.logaddexp",
+                                     NULL};
 
-    for (const char *p = strstr(names, name); p; p = strstr(p + 1, name))
-        if ((p == names || p[-1] == ' ') && (p[size] == ' ' || !p[size]))
+static bool is_among(const char *const *names, const char *name)
+{
+    for (; *names; names++)
+        if (!strcmp(*names, name))
             return true;
     return false;
+}
+
+static bool is_attention(const char *name)
+{
+    static const char prefix[] = "aten._scaled_dot_product_";
+
+    return !strncmp(name, prefix, strlen(prefix));
 }
 
 static void look_at(const struct tc_plan_op *op, struct met *met)
 {
     const char *name = op->rule->name;
-    bool is_attention = !strncmp(name, "aten._scaled_dot_product_", 25);
+    const bool has_both = is_attention(name) || is_among(of_both, name);
 
-    if (is_attention || is_among("aten.logsumexp aten.logaddexp aten._log_softmax aten.log_softmax "
-                                 "aten._log_softmax_backward_data aten.log_sigmoid_forward "
-                                 "aten.softplus",
-                                 name))
-        met->has_exp = met->has_log = true;
-    if (is_among("aten.exp aten._softmax aten.softmax aten._safe_softmax aten.sigmoid", name))
-        met->has_exp = true;
-    if (is_among("aten.log aten.log1p", name))
-        met->has_log = true;
-    if (is_among("aten.amax aten.max aten.maximum aten.logaddexp", name) ||
-        (op->rule->kind == TC_RULE_COLLECTIVE && tc_collective_chooses(op)))
-        met->has_max = true;
+    met->has_exp |= has_both || is_among(of_exp, name);
+    met->has_log |= has_both || is_among(of_log, name);
+    met->has_max |= is_among(of_max, name) ||
+                    (op->rule->kind == TC_RULE_COLLECTIVE && tc_collective_chooses(op));
 }
 
 static void look_at_all(const struct tc_plan_set *set, struct met *met)
