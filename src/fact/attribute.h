@@ -97,9 +97,11 @@ unsigned tc_fact_support(const struct tc_fact *fact, const struct tc_strtab *sym
 /* The form that claims the fact. */
 enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strtab *symbols);
 
-/* Five breaches of a run as long as the two that were learned from are 7.9 bits, three are 4.8. */
-#define TC_FACT_DOUBT_OF_CHANCE 7
-#define TC_FACT_DOUBT_OF_EACH   4 /* how often something is done in a step */
+/* One breach of a run that is not longer than those learned from together is one bit or more. Five
+ * breaches of a run as long as the two that were learned from are 7.9 bits, three are 4.8. */
+#define TC_FACT_BITS           1
+#define TC_FACT_BITS_OF_CHANCE 7
+#define TC_FACT_BITS_OF_EACH   4 /* how often something is done in a step */
 
 /* Bits of surprise (surprise.h) from which on breaches of the fact are told. Healthy runs break
  * some now and then: what content shows, or an order; a step whose gradients leave a variable as it

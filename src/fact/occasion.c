@@ -97,7 +97,7 @@ static bool is_told(const struct tc_facts *facts, const struct tc_fact_slot *slo
     const double doubt = tc_fact_doubt(&slot->fact, facts->table.symbols);
     struct tc_place here;
 
-    if (slot->is_told || doubt <= 0)
+    if (slot->is_told)
         return true;
     return slot->kept.n < TC_FACT_MAX_KEPT &&
            surprise_of(slot, place_of(facts, place, &here)) >= doubt;
@@ -287,7 +287,7 @@ void tc_fact_tell_rare(struct tc_facts *facts, uint32_t number, tc_fact_lead cau
     const struct tc_fact_slot *slot = &facts->table.slots.items[number];
     const bool is_of_each =
         tc_attribute_row(slot->fact.attribute)->is_of_each && !is_first_flow(slot) &&
-        tc_fact_doubt(&slot->fact, facts->table.symbols) <= TC_FACT_DOUBT_OF_EACH;
+        tc_fact_doubt(&slot->fact, facts->table.symbols) <= TC_FACT_BITS_OF_EACH;
 
     if (slot->held < slot->broken * (is_of_each ? HELD_FOR_EACH : 1))
         tell_kept(facts, number, cause);

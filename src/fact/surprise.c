@@ -16,11 +16,16 @@
 double tc_fact_surprise(const struct tc_fact_record *learned, const uint64_t *windows, size_t n)
 {
     const double of = (double)learned->windows.of;
+    const bool is_once = learned->windows.met <= learned->n_runs;
     double most = 0;
 
-    for (size_t i = 0; learned->windows.of && i < n; i++) {
+    if (n && (!learned->windows.of || !learned->n_runs))
+        return INFINITY;
+    for (size_t i = 0; i < n; i++) {
         const double k = (double)(i + 1);
-        const double by_length = fmin((double)learned->n_runs, of / ((double)windows[i] + 1));
+        const double by_length = is_once
+                                     ? (double)learned->n_runs
+                                     : fmin((double)learned->n_runs, of / ((double)windows[i] + 1));
         const double by_occasion = (double)learned->windows.met / k;
         most = fmax(most, k * log2(1 + fmin(by_length, by_occasion)));
     }

@@ -16,7 +16,8 @@ struct tc_fact_record {
 };
 
 /* In bits. The fact broke in these windows of the judged run, ascending, n of them. More breaches
- * never make it less. */
+ * never make it less. A fact that a person wrote was in no run, and any breach of it is infinitely
+ * unlikely. */
 double tc_fact_surprise(const struct tc_fact_record *learned, const uint64_t *windows, size_t n);
 
 #endif /* TC_FACT_SURPRISE_H */

@@ -4,6 +4,8 @@
  */
 #include "unit.h"
 
+#include <math.h>
+
 #include "fact/surprise.h"
 
 #define N_BREACHES 64
@@ -60,11 +62,23 @@ static void few_occasions_tell_little(void **state)
     for (uint64_t i = 0; i < N_BREACHES; i++)
         windows[i] = i;
     assert_float_equal(of_one(&rare, 0), 1.585, 0.001);
-    assert_true(tc_fact_surprise(&rare, windows, N_BREACHES) < 2 / 0.693 + 0.01);
+    assert_true(tc_fact_surprise(&rare, windows, N_BREACHES) < 4 / 0.693 + 0.01);
     assert_true(tc_fact_surprise(&often, windows, N_BREACHES) > 100);
 }
 
-static void nothing_learned_is_no_surprise(void **state)
+static void what_is_met_once_in_a_run_knows_no_length(void **state)
+{
+    const struct tc_fact_record once = {
+        .windows = {2, 200},
+          .n_runs = 2
+    };
+
+    (void)state;
+    assert_float_equal(of_one(&once, 99), 1.585, 0.001);
+    assert_float_equal(of_one(&once, 9999), 1.585, 0.001);
+}
+
+static void what_a_person_wrote_is_no_chance(void **state)
 {
     const struct tc_fact_record none = {
         .windows = {0, 0},
@@ -83,7 +97,8 @@ int main(void)
         cmocka_unit_test(breaches_add_up),
         cmocka_unit_test(late_breaches_take_nothing_away),
         cmocka_unit_test(few_occasions_tell_little),
-        cmocka_unit_test(nothing_learned_is_no_surprise),
+        cmocka_unit_test(what_is_met_once_in_a_run_knows_no_length),
+        cmocka_unit_test(what_a_person_wrote_is_no_chance),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
