@@ -92,7 +92,7 @@ static struct tc_json *check_one(struct each *each, struct each_run *run, uint64
     config.context = &job;
     const enum tc_status status = tc_check_run(&config, &result, NULL, &err);
     if (!status) {
-        char *script = script_of_trace(run->trace);
+        char *script = script_of_trace(run->trace, NULL);
         line = tc_fleet_run(run->trace, script, verdict_exit_status(each->options, &result),
                             &result, job.first, run->folder);
         tc_free(script);

@@ -137,15 +137,16 @@ static void free_run(struct followed *run)
     tc_strbuf_release(&run->unread);
 }
 
-static void begin_run(struct watch *watch, const char *name)
+/* script: the run takes it. */
+static void begin_run(struct watch *watch, const char *name, char *script)
 {
     struct followed run = {.name = tc_strdup(name),
-                           .trace = tc_fs_join(watch->options->watch, name)};
+                           .trace = tc_fs_join(watch->options->watch, name),
+                           .script = script};
     char *output_dir = tc_fs_join(watch->options->output_dir, name);
     words argv = {0};
     int error = 0;
 
-    run.script = script_of_trace(run.trace);
     add(&argv, "traincheck-onlinecheck");
     add(&argv, run.trace);
     const bool is_known = add_sets(watch, &argv, run.script);
@@ -401,6 +402,18 @@ static bool is_trace(const char *path)
     return is_one;
 }
 
+/* A run that has not told yet what it is of is looked at again. */
+static void meet_run(struct watch *watch, const char *name, const char *path)
+{
+    bool has_begun;
+    char *script = script_of_trace(path, &has_begun);
+
+    if (has_begun && meet(watch, name))
+        begin_run(watch, name, script);
+    else
+        tc_free(script);
+}
+
 static void look(struct watch *watch)
 {
     char **names;
@@ -411,8 +424,8 @@ static void look(struct watch *watch)
     for (size_t i = 0; i < n; i++) {
         char *path = tc_fs_join(watch->options->watch, names[i]);
         const bool is_new = tc_strtab_find(watch->known, names[i], strlen(names[i])) == TC_NO_SYM;
-        if (is_new && is_trace(path) && meet(watch, names[i]))
-            begin_run(watch, names[i]);
+        if (is_new && is_trace(path))
+            meet_run(watch, names[i], path);
         tc_free(path);
     }
     tc_fs_list_free(names, n);

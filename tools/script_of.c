@@ -22,14 +22,18 @@ static char *name_of(struct tc_str path)
     return name;
 }
 
-char *script_of_trace(const char *trace)
+char *script_of_trace(const char *trace, bool *has_begun)
 {
     struct tc_trace_folder *folder;
     struct tc_error err;
 
+    if (has_begun)
+        *has_begun = false;
     if (tc_trace_folder_open(trace, NULL, &folder, &err) != TC_OK)
         return tc_strdup("");
     char *name = name_of(tc_folder_script(folder));
+    if (has_begun)
+        *has_begun = tc_folder_has_begun(folder);
     tc_trace_folder_close(folder);
     return name;
 }

@@ -22,6 +22,11 @@ static const struct tc_record *main_process(const struct tc_trace_folder *folder
     return NULL;
 }
 
+bool tc_folder_has_begun(const struct tc_trace_folder *folder)
+{
+    return main_process(folder) != NULL;
+}
+
 struct tc_str tc_folder_torch(const struct tc_trace_folder *folder)
 {
     const struct tc_record *process = main_process(folder);

@@ -7,6 +7,9 @@
 
 #include "replay/replay.h"
 
+/* Has a main process written its first record? */
+bool tc_folder_has_begun(const struct tc_trace_folder *folder);
+
 /* The version of torch that the first main process of the folder names, or "". Lives as long as
  * the folder. */
 struct tc_str tc_folder_torch(const struct tc_trace_folder *folder);

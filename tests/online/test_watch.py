@@ -80,6 +80,19 @@ class Watch(live.Case):
         self.end(checker)
         self.assertEqual(self.lines(), [])
 
+    def test_a_run_that_has_told_nothing_yet(self):
+        """Its file is there before its first record is."""
+        (self.root / "one").mkdir()
+        going = (self.root / "one" / "trace_host_r-_p100.jsonl").open("w")
+        checker = self.watch()
+        write_loop(self.root / "two", argv=["a.py"])
+        self.wait_for_lines(1)
+        self.assertNotIn("runs/one", checker.stderr())
+        going.close()
+        write_loop(self.root / "one", argv=["a.py"])
+        self.wait_for_lines(2)
+        self.end(checker)
+
     def test_a_new_watch_goes_on(self):
         """What an earlier one has closed is not followed again, what was open is."""
         checker = self.watch()
