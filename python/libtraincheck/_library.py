@@ -63,8 +63,8 @@ class InferConfig(c.Structure):
     _fields_ = [("traces", TEXTS), ("n_traces", c.c_size_t), ("validate", TEXTS), ("n_validate", c.c_size_t),
                 ("output", c.c_char_p), ("evidence", c.c_char_p), ("failed", c.c_char_p), ("profile", c.c_char_p), ("enable", TEXTS),
                 ("n_enable", c.c_size_t), ("disable", TEXTS), ("n_disable", c.c_size_t), ("min_support", c.c_uint),
-                ("min_pipelines", c.c_uint), ("jobs", c.c_uint), ("specific", c.c_bool), ("keep_implied", c.c_bool),
-                ("no_excerpts", c.c_bool),
+                ("min_pipelines", c.c_uint), ("jobs", c.c_uint), *((name, c.c_bool) for name in ("specific", "keep_implied", "selective", "no_evidence", "adds")),
+                ("date", c.c_char_p), ("no_excerpts", c.c_bool),
                 ("write", FOUND), ("progress", PROGRESS), ("context", c.c_void_p)]
 
 
@@ -77,7 +77,8 @@ class InferResult(c.Structure):
     _name_ = "tc_infer_result"
     _fields_ = [*((name, c.c_uint64) for name in (
         "n_pipelines", "n_files", "n_records", "n_calls", "n_windows", "json_bytes", "file_bytes", "wall_ns",
-        "n_invariants", "n_rows", "n_facts", "n_differed", "n_excerpts", "excerpt_bytes", "n_held_out", "n_confirmed")),
+        "n_invariants", "n_rows", "n_facts", "n_differed", "n_selective", "evidence_bytes", "n_excerpts", "excerpt_bytes",
+        "n_held_out", "n_confirmed", "n_untold")),
                 ("per_form", InferCount * 64), ("n_forms", c.c_size_t), ("dropped", InferCount * 16), ("n_dropped", c.c_size_t)]
 
 
