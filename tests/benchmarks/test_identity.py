@@ -47,7 +47,7 @@ class Identity(unittest.TestCase):
     @unittest.skipUnless(shutil.which("zstd"), "needs the program zstd")
     def test_evidence_of_an_older_schema_is_compared_as_it_is_read(self):
         """The other build writes schema 1: its words and its number are other ones, and what they say is the same."""
-        self.assertEqual(self.compare(self.writing_evidence(r"s/grad_absent/fresh/g; s/no_update/idle/g; s/\"schema\":2/\"schema\":1/")).returncode, 0)
+        self.assertEqual(self.compare(self.writing_evidence(r"s/grad_absent/fresh/g; s/no_update/idle/g; s/\"schema\":[0-9]*/\"schema\":1/")).returncode, 0)
         p = self.compare(self.writing_evidence(r"s/grad_absent/old/g"))
         self.assertEqual(p.returncode, 1)
         self.assertIn("loop: evidence.tce: line 1", p.stdout)
