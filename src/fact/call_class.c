@@ -61,6 +61,21 @@ void tc_fact_pack_begins(struct tc_facts *facts, uint32_t subject, char phase)
     tc_strbuf_addc(&facts->pack.bytes, phase);
 }
 
+/* Learning, a known class is met again. In one window its entries are met once. */
+static void meet(struct tc_facts *facts, struct tc_fact_class *class)
+{
+    const struct tc_process *process = facts->event->process;
+    const bool is_new = class->met_in != process || class->met_at != process->window.number;
+
+    for (uint32_t i = 0; i < class->n; i++) {
+        tc_fact_meet_start(facts, &class->entries[i], 1);
+        if (is_new)
+            tc_fact_meet_window(facts, class->entries[i].slot, 1, NULL);
+    }
+    class->met_in = process;
+    class->met_at = process->window.number;
+}
+
 tc_fact_lead tc_fact_settle_class(struct tc_facts *facts, struct tc_fact_class *known,
                                   uint32_t subject, tc_fact_lead cause)
 {
@@ -68,8 +83,8 @@ tc_fact_lead tc_fact_settle_class(struct tc_facts *facts, struct tc_fact_class *
 
     if (known) {
         known->count++;
-        for (uint32_t i = 0; !facts->table.is_judging && i < known->n; i++)
-            tc_fact_meet(facts, &known->entries[i], 1, NULL);
+        if (!facts->table.is_judging)
+            meet(facts, known);
         return tc_fact_settle(facts, known->entries, known->n_broken, 1, cause, NULL);
     }
     lead = tc_fact_settle(facts, facts->entries.items, facts->entries.n, 1, cause, NULL);

@@ -61,6 +61,8 @@ struct tc_fact_class {
     struct tc_fact_entry *entries; /* those that break what is expected stand first */
     uint32_t n, n_broken;
     uint64_t count;
+    const struct tc_process *met_in; /* learning, in which process it was met last, */
+    uint64_t met_at;                 /* and in which of its windows */
 };
 
 /* Of so many tensors of a result it is told whether they are operands. */

@@ -208,9 +208,9 @@ static size_t first_broken(struct tc_facts *facts, const struct tc_fact_entry *e
     return first;
 }
 
-static void meet_start(struct tc_facts *facts, struct tc_fact_slot *slot,
-                       const struct tc_fact_entry *entry, uint64_t n)
+void tc_fact_meet_start(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t n)
 {
+    struct tc_fact_slot *slot = &facts->table.slots.items[entry->slot];
     const struct tc_process *process = facts->event->process;
     struct tc_fact_start *start = &slot->bounds.started;
 
@@ -222,9 +222,8 @@ static void meet_start(struct tc_facts *facts, struct tc_fact_slot *slot,
     tc_fact_count_start(slot, start, process, entry->number, n);
 }
 
-/* What is told at the end, or of a place of its own, was met in so many windows. */
-static void meet_window(struct tc_facts *facts, uint32_t slot, uint64_t n,
-                        const struct tc_place *place)
+void tc_fact_meet_window(struct tc_facts *facts, uint32_t slot, uint64_t n,
+                         const struct tc_place *place)
 {
     const struct tc_process *process = facts->event->process;
     uint64_t *n_windows = &facts->table.slots.items[slot].n_windows, *last;
@@ -239,13 +238,6 @@ static void meet_window(struct tc_facts *facts, uint32_t slot, uint64_t n,
     *last = process->window.number;
 }
 
-void tc_fact_meet(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t n,
-                  const struct tc_place *place)
-{
-    meet_start(facts, &facts->table.slots.items[entry->slot], entry, n);
-    meet_window(facts, entry->slot, n, place);
-}
-
 tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *entries, size_t n,
                             uint64_t times, tc_fact_lead cause, const struct tc_place *place)
 {
@@ -254,7 +246,8 @@ tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *
 
     if (!facts->table.is_judging) {
         for (size_t i = 0; i < n; i++) {
-            tc_fact_meet(facts, &entries[i], times, place);
+            tc_fact_meet_start(facts, &entries[i], times);
+            tc_fact_meet_window(facts, entries[i].slot, times, place);
             tc_fact_table_count(&facts->table, &entries[i], times);
         }
         return 0;
