@@ -70,8 +70,8 @@ class Scripts:
 
 def judge(tools, name, traces):
     """{kind: [claims, their occasions, {run: ids broken}, {run: ids of changed settings}]} of a script."""
-    learned = tools.infer([traces[run] for run in LEARNED_FROM], tools.work / "ledger.tmp" / f"{name.replace('/', '_')}.jsonl",
-                          ["--specific"])
+    invariants = tools.work / "ledger.tmp" / f"{name.replace('/', '_')}.jsonl"
+    learned = tools.infer([traces[run] for run in LEARNED_FROM], invariants, ["--specific"])
     kinds = {i["id"]: kind_of(i) for i in learned}
     rows = collections.defaultdict(lambda: {"claims": 0, "held": [], "broken": {}, "settings": {}})
     for invariant in learned:
@@ -81,7 +81,7 @@ def judge(tools, name, traces):
     for run, trace in traces.items():
         if run in LEARNED_FROM:
             continue
-        for violation in tools.check(trace, tools.work / "ledger.tmp" / f"{name.replace('/', '_')}.jsonl")[1]:
+        for violation in tools.check(trace, invariants)[1]:
             which = "settings" if violation.get("setting") else "broken"
             rows[kinds[violation["id"]]][which].setdefault(run, []).append(f"{violation['expected']}; {violation['seen']}")
     return {kind: {**row, "held": sorted(row["held"])} for kind, row in rows.items()}
