@@ -33,7 +33,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(VALUE, ARG_VALUE, CHOICE, ONE, .never = {"{"}),
     ROW(CLASS, ARG_VALUE, LAW, ONE, .is_of_kind = true),
     ROW(KEYS, ARG_VALUE, LAW, ONE),
-    ROW(LENGTH, ARG_VALUE, LAW, ONE),
+    ROW(LENGTH, ARG_VALUE, LAW, ONE, .amount = TC_A_LENGTH),
     ROW(FLAG, ARG_VALUE, LAW, MOST),
     BY(trend, TREND, ARG_VALUE, LAW, ONE),
     ROW(NAMED, ARG_VALUE, LAW, ONE),
@@ -115,7 +115,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     BY(bound, CEILING, ARG_VALUE, BOUND, ONE, .asks = TC_ASKS_CONTENT),
     BY(bound, LEAST, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT),
     BY(bound, FARTHEST, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT),
-    BY(bound, GREATEST, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT),
+    BY(bound, GREATEST, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT, .amount = TC_A_LAST_INDEX),
     BY(number_range, MAGNITUDE, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT),
     BY(number_range, DISTINCT, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT),
     BY(few_elements, ELEMENTS, ARG_VALUE, LAW, MANY, .is_of_chain = true, .asks = TC_ASKS_CONTENT),
@@ -208,6 +208,36 @@ bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symb
                tc_fact_is_within_bound(fact->attribute, expected, got);
     }
     return false;
+}
+
+/* A number of at least one; 0 if it is none. A bound is told as a text. */
+static double amount_of(const struct tc_strtab *symbols, tc_sym value)
+{
+    const char *text = tc_strtab_text(symbols, value);
+    const double number = strtod(text + (*text == '"'), NULL);
+
+    return number >= 1 ? number : 0;
+}
+
+static bool is_count_of(double expected, double seen, double from, double to)
+{
+    const double times = (seen - expected) / (to - from);
+
+    return (times >= 1 && times == floor(times)) || seen * to == expected * from;
+}
+
+bool tc_fact_follows(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
+                     double from, double to)
+{
+    const struct tc_attribute_row *row = &rows[fact->attribute];
+    const double expected = amount_of(symbols, fact->value), got = amount_of(symbols, seen);
+    const double last = row->amount == TC_A_LAST_INDEX; /* one less than how many there are */
+
+    if (!expected || !got)
+        return false;
+    if (row->is_count)
+        return is_count_of(expected, got, from, to);
+    return row->amount != TC_NO_AMOUNT && (got + last) * from == (expected + last) * to;
 }
 
 /* ---- values --------------------------------------------------------------------------------- */

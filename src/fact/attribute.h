@@ -21,6 +21,13 @@ enum tc_fact_form {
     TC_FORM_ATTRIBUTE,
 };
 
+/* How an amount goes with a changed setting. */
+enum tc_fact_amount {
+    TC_NO_AMOUNT,
+    TC_A_LENGTH,
+    TC_A_LAST_INDEX,
+};
+
 enum tc_fact_nature {
     TC_LAW,
     TC_CHOICE, /* a setting where it is a number or a text */
@@ -44,8 +51,9 @@ struct tc_attribute_row {
     enum tc_fact_nature nature;
     unsigned support; /* occasions at least, in all runs together */
     enum tc_fact_asks asks;
-    bool is_count;     /* how often a call is made, or something flows, in a step */
-    bool is_of_each;   /* said of each step: few breaches may be chance */
+    enum tc_fact_amount amount; /* of what is no count */
+    bool is_count;              /* how often a call is made, or something flows, in a step */
+    bool is_of_each;            /* said of each step: few breaches may be chance */
     bool is_of_router; /* may be chance of a module's variables: a router may leave out an expert */
     bool is_of_chain;  /* of what was computed through several calls, and needs operators */
     bool is_of_kind;   /* what kind of tensor it is, and not what is in it */
@@ -111,6 +119,12 @@ double tc_fact_doubt(const struct tc_fact *fact, const struct tc_strtab *symbols
 
 /* Does a script that has this value throughout make a rule of it? */
 bool tc_fact_is_claimed(uint32_t attribute, const char *value);
+
+/* Does an amount of which this was seen follow from a setting that was changed from one number to
+ * another? A length or a last index in proportion; a count that rises by a multiple of the
+ * difference, or falls in proportion. */
+bool tc_fact_follows(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
+                     double from, double to);
 
 /* Is a fact of which this was seen in place of its value a setting that was changed? */
 bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen);

@@ -164,6 +164,12 @@ static bool is_setting(const struct tc_strtab *symbols, const struct tc_invarian
     return tc_fact_is_setting(tc_invariant_fact(invariant), symbols, example->outcome[0]);
 }
 
+static bool follows(const struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                    tc_sym seen, double from, double to)
+{
+    return tc_fact_follows(tc_invariant_fact(invariant), symbols, seen, from, to);
+}
+
 static void describe(const struct tc_strtab *symbols, const struct tc_param *params,
                      size_t n_params, struct tc_strbuf *out)
 {
@@ -208,6 +214,7 @@ static const char *hint_of(const struct tc_strtab *symbols, const struct tc_inva
         .source = &tc_source_facts,                                                           \
         .is_specific = true,                                                                  \
         .is_setting = is_setting,                                                             \
+        .follows = follows,                                                                   \
         .propose = propose_##form,                                                            \
         .key = key_##form,                                                                    \
         .holds = holds,                                                                       \

@@ -232,6 +232,11 @@ struct tc_relation {
     bool (*is_setting)(const struct tc_strtab *symbols, const struct tc_invariant *invariant,
                        const struct tc_example *example);
 
+    /* Does what was seen follow from a setting that was changed from one number to another? It is
+     * an amount that this accounts for. NULL: it never does. */
+    bool (*follows)(const struct tc_strtab *symbols, const struct tc_invariant *invariant,
+                    tc_sym seen, double from, double to);
+
     /* Words: "Optimizer.step() changes data of at least one Parameter"; what was seen instead. */
     void (*describe)(const struct tc_strtab *symbols, const struct tc_param *params,
                      size_t n_params, struct tc_strbuf *out);

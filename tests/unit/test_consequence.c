@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include "check/consequence.h"
+#include "relation/relation.h"
 #include "replay/symbols.h"
 
 #define N_VIOLATIONS 2
@@ -27,8 +28,10 @@ static void set_violation(struct judged *judged, size_t i, enum tc_attribute att
     judged->invariants[i] = (struct tc_invariant){.n_params = 1};
     judged->invariants[i].params[0] = tc_param_fact(&judged->facts[i]);
     judged->outcomes[i] = tc_strtab_intern_text(judged->symbols, seen);
-    judged->violations[i] = (struct tc_violation){
-        .invariant = &judged->invariants[i], .outcome = &judged->outcomes[i], .n_outcome = 1};
+    judged->violations[i] = (struct tc_violation){.invariant = &judged->invariants[i],
+                                                  .relation = tc_relation_find("APIArg/value"),
+                                                  .outcome = &judged->outcomes[i],
+                                                  .n_outcome = 1};
 }
 
 /* Is the second one a setting, beside the first, which is one? */
