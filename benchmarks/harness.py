@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import typing
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -148,6 +149,50 @@ def line_of(at, script):
     """The number of the line that a place such as src/train.py:57 names, None if it is of another file than the script's name."""
     match = re.fullmatch(r"(.*):(\d+)", at or "")
     return int(match[2]) if match and os.path.basename(match[1]) == script.name else None
+
+
+# ---- what a check says ---------------------------------------------------------------------------
+
+PLACES = (("at", 1), ("healthy_at", 0), ("origin_at", 1))  # keys of a finding, and the script that each is of: (healthy, broken)
+
+
+def names_change(finding, scripts, changed):
+    """Is a place of the finding a changed line? Both are (of the healthy script, of the broken one)."""
+    return any(line_of(finding.get(key), scripts[i]) in changed[i] for key, i in PLACES)
+
+
+def words_of(finding):
+    """What a finding says in words, with the invariants that it tells; no places, and no lines of the script."""
+    return " ".join([finding["sentence"], finding.get("when") or "", *(told["seen"] for told in finding.get("told", []))])
+
+
+def how_named(findings, pattern, case, broken):
+    """"first", "later" or "no": which finding names the cause, by the place of a changed line or by a word of the case's pattern.
+
+    case: the folder with ref.py; broken: the script that was made of it.
+    """
+    scripts = pathlib.Path(case) / "ref.py", broken
+    changed = changed_lines(*scripts, near=True)
+    hits = [i for i, finding in enumerate(findings)
+            if names_change(finding, scripts, changed) or re.search(pattern, words_of(finding), re.I)]
+    return "no" if not hits else "later" if hits[0] else "first"
+
+
+def by_chance(rows):
+    """How many patterns match the first finding of another case's bug, and of how many: a pattern that often does names nothing.
+
+    rows: dicts with case, expect (its pattern) and words (of its first finding).
+    """
+    pairs = [(a, b) for a in rows for b in rows if a["case"] != b["case"] and b["words"]]
+    return sum(bool(re.search(a["expect"], b["words"], re.I)) for a, b in pairs), len(pairs)
+
+
+class Checked(typing.NamedTuple):
+    """What a check says of a trace. verdicts: {verdict: {ids}} with failed, passed, not_triggered and unchecked."""
+
+    verdicts: dict
+    violations: list
+    findings: list
 
 
 def run_limited(command, limit_s, **options):
@@ -291,13 +336,14 @@ class Tools:
         return [d for d in read_lines(out) if "id" in d]
 
     def check(self, trace, invariants):
-        """Judge a trace: {verdict: {ids}} with failed, passed, not_triggered and unchecked, and the violations."""
+        """Judge a trace. A build that writes no findings.jsonl has none. Returns Checked."""
         with tempfile.TemporaryDirectory(dir=self.work) as folder:
             report = pathlib.Path(folder) / "report"
             self.run(self.bin / "traincheck-check", "-q", trace, "-i", invariants, "-o", report, ok=(0, 1, 3))
             verdicts = {v: {d["id"] for d in read_lines(report / f"{v}.log")}
                         for v in ("failed", "passed", "not_triggered", "unchecked")}
-            return verdicts, read_lines(report / "violations.jsonl")
+            findings = report / "findings.jsonl"
+            return Checked(verdicts, read_lines(report / "violations.jsonl"), read_lines(findings) if findings.exists() else [])
 
 
 def in_parallel(pool, jobs):

@@ -16,7 +16,9 @@ specific  as two, with --specific: all traces are runs of one script; specific-o
 shipped   the invariants that come with the tools (@all)
 
 found   the check of the broken script has violations
-named   the first violation, or one of its group, matches the case's pattern in bugs/expect.json
+named   a place of the first finding is a changed line, or its words match the case's pattern in bugs/expect.json; named later:
+        so with another finding
+chance  how often the pattern of a case matches the first finding of another one
 alarms  violations on healthy runs that were not learned from: "other" has a seed of its own and half the learning rate, which
         may be said; "default", "second" and "third" (other seeds) are the runs that the modes learn from
 
@@ -103,17 +105,19 @@ def learn(tools, mode, script, runs):
     return out, learned
 
 
-def judge(tools, mode, script, runs, how_named):
+def judge(tools, mode, script, runs):
     """What the invariants of a mode say of each run of a script."""
     invariants, learned = learn(tools, mode, script, runs)
     row = {"name": script.name, "class": script.kind, "mode": mode, "alarms": {}}
     for run, trace in runs.items():
-        _, violations = tools.check(trace, invariants)
+        _, violations, findings = tools.check(trace, invariants)
         if run != "bug":  # a changed setting is no alarm: docs/violation-format.md
             violations = [v for v in violations if not v.get("setting")]
         said = [f"{v.get('at', '')} {v['relation']}: {v['expected']}; {v['seen']}" for v in violations]
         if run == "bug":
-            row |= {"found": bool(violations), "named": how_named(violations, script, tools.work) if violations else "no",
+            broken = harness.broken_script(script.folder, tools.work)
+            row |= {"found": bool(violations), "named": harness.how_named(findings, script.expect, script.folder, broken),
+                    "case": script.name, "expect": script.expect, "words": harness.words_of(findings[0]) if findings else "",
                     "violations": len(violations), "first": said[:3],
                     "by settings only": bool(violations) and all(v.get("setting") for v in violations)}
         elif violations:
@@ -128,25 +132,29 @@ def unseen_alarms(row):
     return {run: said for run, said in alarms.items() if said and run not in row["learned"]}
 
 
+def chance(rows):
+    n, of = harness.by_chance(rows)
+    return f"{100 * n / of:.1f} %" if of else "–"
+
+
 def bug_tables(rows, modes, runs):
     """Recall by mode, then by class, then by case."""
     rows = [r for r in rows if "found" in r]
-    named = {"first", "group"}
-    out = ["| learned from | found | of these, healthy runs silent | named | named later | alarm: " + " | ".join(runs) + " |",
-           "|---" * (5 + len(runs)) + "|"]
+    out = ["| learned from | found | of these, healthy runs silent | named | named later | chance | alarm: " + " | ".join(runs) + " |",
+           "|---" * (6 + len(runs)) + "|"]
     for mode in modes:
         r = [x for x in rows if x["mode"] == mode]
         alarms = [sum(run in unseen_alarms(x) for x in r) if not r or run not in r[0]["learned"] else "–"
                   for run in runs]
         out += [f"| {mode} | {sum(x['found'] for x in r)} of {len(r)} | "
-                f"{sum(x['found'] and not unseen_alarms(x) for x in r)} | {sum(x['named'] in named for x in r)} | "
-                f"{sum(x['named'] == 'later' for x in r)} | " + " | ".join(map(str, alarms)) + " |"]
+                f"{sum(x['found'] and not unseen_alarms(x) for x in r)} | {sum(x['named'] == 'first' for x in r)} | "
+                f"{sum(x['named'] == 'later' for x in r)} | {chance(r)} | " + " | ".join(map(str, alarms)) + " |"]
     classes = collections.defaultdict(dict)
     for r in rows:
         classes[r["class"]].setdefault(r["mode"], []).append(r)
     out += ["", "| class | bugs | " + " | ".join(modes) + " |", "|---" * (len(modes) + 2) + "|"]
     for name, by_mode in sorted(classes.items()):
-        cells = [f"{sum(x['found'] for x in by_mode.get(m, []))}, {sum(x['named'] in named for x in by_mode.get(m, []))} named"
+        cells = [f"{sum(x['found'] for x in by_mode.get(m, []))}, {sum(x['named'] == 'first' for x in by_mode.get(m, []))} named"
                  for m in modes]
         out += [f"| {name} | {max(map(len, by_mode.values()))} | " + " | ".join(cells) + " |"]
     out += ["", "| case | class | " + " | ".join(modes) + " |", "|---" * (len(modes) + 2) + "|"]
@@ -162,7 +170,7 @@ def bug_tables(rows, modes, runs):
 def cell(row):
     if row is None:
         return "failed"
-    said = {"first": "named", "group": "named", "later": "named later", "no": "found"}[row["named"]] if row["found"] else "–"
+    said = {"first": "named", "later": "named later", "no": "found"}[row["named"]] if row["found"] else "–"
     alarms = ", ".join(unseen_alarms(row))
     return said + (f" (alarm: {alarms})" if alarms else "")
 
@@ -225,14 +233,14 @@ def run():
     if args.table:
         print(tables(folder))
         return 0
-    tools, how_named = harness.tools(args), harness.runner("detection").how_named
+    tools = harness.tools(args)
     (tools.work / "invariants").mkdir(exist_ok=True)
     rows, failed = [], []
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for part in ("bugs", "healthy") if args.part == "both" else (args.part,):
             scripts = {s.name: s for s in load(folder, part, args.only)}
             traces, more = harness.in_parallel(pool, {n: (s.collect, tools, part, runs) for n, s in scripts.items()})
-            verdicts, errors = harness.in_parallel(pool, {(m, n): (judge, tools, m, scripts[n], t, how_named)
+            verdicts, errors = harness.in_parallel(pool, {(m, n): (judge, tools, m, scripts[n], t)
                                                   for n, t in traces.items() for m in modes})
             failed += more + errors
             rows += verdicts.values()

@@ -19,8 +19,9 @@ pool     learned from the healthy pipelines of ../pipelines, without those that 
 build has it with its tests). What was learned on the CPU judges those traces, too, and has to say the same of them.
 
 found  the check of bug.py has violations   step   of the first one
-named  "first": the first violation matches the pattern; "group": one of the first group does (three, where
-       violations carry no group); "later": another one does; "no": none does
+named  "first": a place of the first finding is a changed line, or its words match the pattern of the case; "later": so with
+       another finding; "no": none
+chance how often the pattern of a case matches the first finding of another case
 alarm  a violation on a healthy run; a changed setting (violation-format.md) is none
 
 Writes DIR/detection.json and DIR/report.md. Exit status 0 if all that was asked was found and named, without alarms.
@@ -113,41 +114,20 @@ def collect(tools, case, variants):
     return {what: tools.trace(f"cases/{case.name}/{what}", script)[0] for what, script in scripts.items()}
 
 
-def first_group(violations):
-    for key in "finding", "group":
-        if violations and key in violations[0]:
-            return [v for v in violations if v[key] == violations[0][key]]
-    return violations[:3]
-
-
-def how_named(violations, case, work):
-    """Paths tell the name of the case, so they are no part of what is matched."""
-    def matches(vs):
-        texts = (json.dumps({k: x for k, x in v.items() if k not in ("trace", "file")}, ensure_ascii=False) for v in vs)
-        return any(re.search(case.expect, re.sub(folders, "", t), re.I) for t in texts)
-
-    made = harness.broken_folder(case.folder, work)
-    folders = "|".join(re.escape(str(f)) for f in (case.folder, made, os.path.relpath(made, work)))  # tools run in work
-
-    if matches(violations[:1]):
-        return "first"
-    if matches(first_group(violations)):
-        return "group"
-    return "later" if matches(violations) else "no"
-
-
 def judge(tools, case, traces, invariants, healthy):
     """What the invariants say of the broken run and of the healthy ones."""
-    _, found = tools.check(traces["bug"], invariants)
+    _, found, findings = tools.check(traces["bug"], invariants)
+    broken = harness.broken_script(case.folder, tools.work)
     row = {"case": case.name, "found": bool(found), "violations": len(found),
            "step": min((v["step"] for v in found if v.get("step") is not None), default=None),
-           "named": how_named(found, case, tools.work) if found else "no",
+           "named": harness.how_named(findings, case.expect, case.folder, broken), "expect": case.expect,
+           "words": harness.words_of(findings[0]) if findings else "",
            "first": [f"{v.get('at', '')} {v['relation']}: {v['expected']}; {v['seen']}" for v in found[:3]],
            "alarms": {}}
     for what in healthy:
-        _, broken = tools.check(traces[what], invariants)
-        alarms = [v for v in broken if not v.get("setting")]
-        row["changed"] = row.get("changed", 0) + len(broken) - len(alarms)
+        violations = tools.check(traces[what], invariants).violations
+        alarms = [v for v in violations if not v.get("setting")]
+        row["changed"] = row.get("changed", 0) + len(violations) - len(alarms)
         if alarms:
             row["alarms"][what] = [f"{v['relation']}: {v['expected']}; {v['seen']}" for v in alarms]
     return row
@@ -222,6 +202,11 @@ def unlike(rows):
     return [r for r in others if any(r[key] != on_cpu[r["case"], r["mode"]][key] for key in JUDGED)], len(others)
 
 
+def chance(rows):
+    n, of = harness.by_chance(rows)
+    return f"{n} of {of}"
+
+
 def totals(rows):
     different, n_others = unlike(rows)
     if n_others:
@@ -231,8 +216,7 @@ def totals(rows):
         r = [x for x in rows if x["mode"] == mode and x["device"] == device]
         if r:
             yield (f"{mode}{device}: {sum(x['found'] for x in r)} of {len(r)} found, "
-                   f"{sum(x['named'] in ('first', 'group') for x in r)} named in the first group "
-                   f"({sum(x['named'] == 'first' for x in r)} by the first violation), "
+                   f"{sum(x['named'] == 'first' for x in r)} named by the first finding (chance: {chance(r)}), "
                    f"{sum(bool(x['alarms']) for x in r)} with an alarm on a healthy run")
 
 
@@ -291,7 +275,7 @@ def run():
     (tools.work / "detection.json").write_text(json.dumps(rows, indent=1))
     (tools.work / "report.md").write_text(markdown(rows, failed))
     print(f"report: {os.path.relpath(tools.work / 'report.md')}")
-    return 1 if failed or unlike(rows)[0] or any(r["alarms"] or r["named"] not in ("first", "group") for r in rows) else 0
+    return 1 if failed or unlike(rows)[0] or any(r["alarms"] or r["named"] != "first" for r in rows) else 0
 
 
 if __name__ == "__main__":

@@ -58,7 +58,6 @@ import harness  # noqa: E402
 
 COLUMNS = 80
 LEARNED_FROM = ("default", "second")  # runs of benchmarks/blind
-PLACES = (("at", 1), ("healthy_at", 0), ("origin_at", 1))  # keys of a finding, and the script that each is of
 CUT = re.compile(r"…|\w\.\.\.|\.\.\.\w")
 WORDS = ("yes", "where", "something", "no")
 HEAD = ("date", "commit", "set", "cases", "first place", "one finding", "lines (median, max)", "cut")
@@ -131,10 +130,6 @@ def findings(report):
              "at": v.get("at", ""), "n_violations": v.get("group_size", 1)} for v in heads], False
 
 
-def is_hit(finding, scripts, changed):
-    return any(harness.line_of(finding.get(key), scripts[i]) in changed[i] for key, i in PLACES)
-
-
 def is_cut(line):
     return len(line) > COLUMNS or bool(CUT.search(line))
 
@@ -154,10 +149,10 @@ def examine(tools, case, count):
     (folder / "screen.txt").write_text(screen)
     said, is_told = findings(folder / "report")
     lines, changed = screen.splitlines(), case.changed(scripts)
-    hits = [i for i, f in enumerate(said, 1) if is_hit(f, scripts, changed)]
+    hits = [i for i, f in enumerate(said, 1) if harness.names_change(f, scripts, changed)]
     row = {"set": case.set, "case": case.name, "kind": case.kind, "findings file": is_told, "findings": sum(f.get("kind") != "remark" for f in said),
            "kinds": [f.get("kind") for f in said], "place": hits[0] if hits else 0, "changed": [sorted(c) for c in changed],
-           "places": {key: said[0][key] for key, _ in PLACES if said and said[0].get(key)},
+           "places": {key: said[0][key] for key, _ in harness.PLACES if said and said[0].get(key)},
            "says": said[0].get("sentence", "") if said else "", "lines": len(lines), "longest": max(map(len, lines), default=0),
            "cut": [line for line in lines if is_cut(line)], "screen": screen,
            "diff": "".join(difflib.unified_diff(*(s.read_text().splitlines(True) for s in scripts), "healthy", "broken", n=1))}

@@ -39,7 +39,7 @@ def measure(tools, learned, validated):
     invariants = tools.infer(learned, out)
     rows, alarms = [], []
     for name, (trace, steps) in validated.items():
-        verdicts, violations = tools.check(trace, out)
+        verdicts, violations, _ = tools.check(trace, out)
         failed, passed = len(verdicts["failed"]), len(verdicts["passed"])
         rows.append({"pipeline": name, "failed": failed, "passed": passed, "invariants": len(invariants),
                      "violated": failed / max(1, len(invariants)), "triggered": failed / max(1, failed + passed),
@@ -58,7 +58,7 @@ def own(tools, pipelines):
         try:
             tools.infer([tools.trace_pipeline(pipeline)[0]], out)
             for variant in VARIANTS:
-                _, found = tools.check(tools.trace_pipeline(pipeline, variant)[0], out)
+                found = tools.check(tools.trace_pipeline(pipeline, variant)[0], out).violations
                 runs, alarmed = runs + 1, alarmed + bool(found)
                 for v in found:
                     print(f"{pipeline.name} {variant}: {v['id']} {v['relation']}: {' '.join(v['expected'].split())}\n"
@@ -74,7 +74,7 @@ def shipped(tools, pipelines):
     accused, passed = [], []
     for pipeline in pipelines.values():
         try:
-            verdicts, found = tools.check(tools.trace_pipeline(pipeline)[0], "@all")
+            verdicts, found, _ = tools.check(tools.trace_pipeline(pipeline)[0], "@all")
         except harness.Failed as e:
             print(f"left out: {pipeline.name}: {e}", flush=True)
             continue

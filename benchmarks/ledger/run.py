@@ -81,7 +81,7 @@ def judge(tools, name, traces):
     for run, trace in traces.items():
         if run in LEARNED_FROM:
             continue
-        for violation in tools.check(trace, invariants)[1]:
+        for violation in tools.check(trace, invariants).violations:
             which = "settings" if violation.get("setting") else "broken"
             rows[kinds[violation["id"]]][which].setdefault(run, []).append(f"{violation['expected']}; {violation['seen']}")
     return {kind: {**row, "held": sorted(row["held"])} for kind, row in rows.items()}

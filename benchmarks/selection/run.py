@@ -50,7 +50,7 @@ def compare(tools, subject, options):
     invariants = {i["id"]: i for i in tools.infer([healthy], out, options)}
     full, _ = tools.trace(f"{subject.name}.full", subject.judged, **how)
     selective, _ = tools.trace(f"{subject.name}.selective", subject.judged, invariants=out, **how)
-    a, b = (by_id(tools.check(trace, out)[0]) for trace in (full, selective))
+    a, b = (by_id(tools.check(trace, out).verdicts) for trace in (full, selective))
     return invariants, [(i, a.get(i), b.get(i)) for i in sorted(a.keys() | b.keys()) if a.get(i) != b.get(i)]
 
 

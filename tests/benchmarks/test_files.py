@@ -131,14 +131,22 @@ class Broken(unittest.TestCase):
             with self.assertRaisesRegex(harness.Failed, "bugs/case/bug.diff: does not apply to ref.py"):
                 self.made(b"a\n", diff)
 
-    def test_its_folder_names_no_cause(self):
-        self.made(b"a\n", b"@@ -1 +1 @@\n-a\n+b\n")
-        detection = harness.runner("detection")
-        case = detection.Case(self.case.resolve(), "case")
-        for folder in (self.work.resolve() / "bugs" / "some_set" / "case", "bugs/some_set/case", self.case.resolve()):
-            for said, named in (("", "no"), ("in any case", "first")):
-                violation = {"at": f"{folder}/bug.py:1", "seen": said}
-                self.assertEqual(detection.how_named([violation], case, self.work.resolve()), named)
+    def test_what_names_the_cause(self):
+        broken = self.made(b"a\nb\nc\nd\n", b"@@ -2 +2 @@\n-b\n+x\n")
+        other = {"sentence": "step() is no longer called", "when": "", "at": "lib/other.py:2"}
+        for finding, named in ((other, "no"), (other | {"at": "bug.py:4"}, "no"), (other | {"at": f"{self.work}/bug.py:2"}, "first"),
+                               (other | {"healthy_at": "ref.py:2"}, "first"), (other | {"origin_at": "bug.py:2"}, "first"),
+                               (other | {"told": [{"seen": "the teacher is trained"}]}, "first")):
+            with self.subTest(finding):
+                self.assertEqual(harness.how_named([finding], "teacher", self.case, broken), named)
+                self.assertEqual(harness.how_named([other, finding], "teacher", self.case, broken),
+                                 "no" if named == "no" else "later")
+        self.assertEqual(harness.how_named([], "teacher", self.case, broken), "no")
+
+    def test_a_pattern_that_matches_the_finding_of_another_bug_is_counted(self):
+        rows = [{"case": "a", "expect": "teacher", "words": "the optimizer"}, {"case": "b", "expect": "optim", "words": "the teacher"},
+                {"case": "c", "expect": "mask", "words": ""}]
+        self.assertEqual(harness.by_chance(rows), (2, 4))
 
     def test_a_script_that_is_there_is_taken(self):
         (self.case / "bug.py").write_text("a\n")
@@ -182,6 +190,7 @@ class Blind(unittest.TestCase):
                 ast.parse(bug)
                 self.assertIn("EVIDENCE", bug)
                 re.compile(case.expect)
+                self.assertNotIn("bug\\.py", case.expect, "changed lines are those of bug.diff")
 
     def test_each_script_takes_another_seed_and_half_the_rate(self):
         kept = collections.Counter()  # sets -> scripts whose rate is not read, so that it is kept: README.md says how many
@@ -252,7 +261,7 @@ class Diagnosis(unittest.TestCase):
         scripts = [pathlib.Path("healthy/train.py"), pathlib.Path("broken/train.py")]
         for finding, hit in (({"at": "train.py:3"}, True), ({"at": "train.py:2"}, False), ({"at": "", "healthy_at": "train.py:2"}, True),
                              ({"healthy_at": "train.py:3"}, False), ({"at": "train.py:9", "origin_at": "train.py:3"}, True), ({}, False)):
-            self.assertEqual(self.diagnosis.is_hit(finding, scripts, ({2}, {3})), hit, finding)
+            self.assertEqual(harness.names_change(finding, scripts, ({2}, {3})), hit, finding)
 
     def test_a_line_that_is_cut(self):
         for line, cut in (("Tensor.mul(), ...", False), ("x[..., 0]", False), ("the receiv…", True), ("the receiv...", True), ("...iver", True),
