@@ -13,14 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fact/few_elements.h"
 #include "fact/how_often.h"
 #include "fact/number_range.h"
 #include "fact/one_value.h"
-#include "fact/reached_bound.h"
 #include "fact/tensor_content.h"
 #include "fact/trend_rule.h"
-#include "fact/varying_number.h"
 #include "replay/symbols.h"
 
 static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
@@ -33,7 +30,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(VALUE, ARG_VALUE, CHOICE, ONE, .never = {"{"}),
     ROW(CLASS, ARG_VALUE, LAW, ONE, .is_of_kind = true),
     ROW(KEYS, ARG_VALUE, LAW, ONE),
-    ROW(LENGTH, ARG_VALUE, LAW, ONE, .amount = TC_A_LENGTH),
+    ROW(LENGTH, ARG_VALUE, LAW, ONE),
     ROW(FLAG, ARG_VALUE, LAW, MOST),
     BY(trend, TREND, ARG_VALUE, LAW, ONE),
     ROW(NAMED, ARG_VALUE, LAW, ONE),
@@ -79,63 +76,28 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(LAST, ARG_VALUE, LAW, CONTENT, .is_of_chain = true, .asks = TC_ASKS_CONTENT,
         .never = {TC_FACT_FILLER}),
     ROW(UNIFORM, ARG_VALUE, LAW, CONTENT, .is_of_chain = true, .asks = TC_ASKS_CONTENT),
-    ROW(NEGATIVE, ARG_VALUE, LAW, CONTENT, .is_of_chain = true, .asks = TC_ASKS_CONTENT),
     ROW(ZERO, ARG_VALUE, LAW, CONTENT, .asks = TC_ASKS_CONTENT),
     ROW(ALIKE, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_SAME, .chance = "\"\""),
-    ROW(COVERS, ARG_VALUE, LAW, CONTENT, .asks = TC_ASKS_CONTENT, .never = {"\"\""}),
     ROW(GIVEN, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_SAME, .chance = "false"),
-    ROW(FACTOR, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT, .never = {TC_FACT_NO_FACTOR}),
-    ROW(SEEN, OUTPUT_VALUE, LAW, MANY, .asks = TC_ASKS_SAME),
     ROW(BESIDE, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT, .only = "\"like\""),
-    ROW(REPEATS, OUTPUT_VALUE, LAW, MANY, .asks = TC_ASKS_SAME, .only = "false"),
     ROW(AGAIN, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_SAME, .only = "false"),
-    ROW(AGAIN_HERE, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_SAME, .only = "false"),
-    ROW(COUNT_EVEN, COUNT, LAW, EVEN, .is_of_each = true, .only = "true"),
-    ROW(BELOW_ZERO, ARG_VALUE, LAW, MANY, .is_of_chain = true, .asks = TC_ASKS_FULL,
-        .never = {TC_FACT_FEW, TC_FACT_FREE}),
-    ROW(ABOVE_ZERO, ARG_VALUE, LAW, MANY, .is_of_chain = true, .asks = TC_ASKS_FULL,
-        .never = {TC_FACT_FEW, TC_FACT_FREE}),
-    ROW(ABOVE_ONE, ARG_VALUE, LAW, MANY, .is_of_chain = true, .asks = TC_ASKS_FULL,
-        .only = TC_FACT_NONE),
-    ROW(ROWS_AGAIN, OUTPUT_VALUE, LAW, MANY, .is_of_rows = true, .asks = TC_ASKS_SAME,
-        .only = TC_FACT_NONE),
-    ROW(TRAINED_ON, ARG_VALUE, LAW, MANY, .is_of_rows = true, .asks = TC_ASKS_SAME,
+    ROW(TRAINED_ON, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_SAME,
         .never = {TC_FACT_SOME, TC_FACT_FEW}, .chance = "\"all\""),
     ROW(EARLIER, ARG_VALUE, LAW, MANY, .is_of_chain = true, .asks = TC_ASKS_SAME, .only = "false",
-        .chance = "false"),
-    ROW(STILL, ARG_VALUE, LAW, MOST, .is_of_chain = true, .asks = TC_ASKS_SAME, .only = "false",
         .chance = "false"),
     ROW(MADE_OF, ARG_SOURCE, LAW, MANY, .is_of_chain = true),
     ROW(APART, ARG_SOURCE, LAW, MANY, .is_of_chain = true),
     BY(number_range, ABOUT, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT),
-    BY(varying_number, VARIES, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT),
-    BY(span, SPAN, ARG_VALUE, CHOICE, ONE, .asks = TC_ASKS_CONTENT),
-    BY(sign, SIGN, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT),
-    BY(bound, FLOOR, ARG_VALUE, BOUND, ONE, .asks = TC_ASKS_CONTENT),
-    BY(bound, CEILING, ARG_VALUE, BOUND, ONE, .asks = TC_ASKS_CONTENT),
-    BY(bound, LEAST, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT),
-    BY(bound, FARTHEST, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT),
-    BY(bound, GREATEST, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT, .amount = TC_A_LAST_INDEX),
     BY(number_range, MAGNITUDE, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT),
     BY(number_range, DISTINCT, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT),
-    BY(few_elements, ELEMENTS, ARG_VALUE, LAW, MANY, .is_of_chain = true, .asks = TC_ASKS_CONTENT),
     ROW(RANKS, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT, .never = {TC_FACT_SOME}),
 #undef ROW
 #undef BY
 };
 
-const enum tc_attribute tc_attributes_of_numbers[TC_N_OF_NUMBERS] = {
-    TC_ATTRIBUTE_VARIES, TC_ATTRIBUTE_SPAN, TC_ATTRIBUTE_SIGN, TC_ATTRIBUTE_FLOOR,
-    TC_ATTRIBUTE_CEILING};
-
 const struct tc_attribute_row *tc_attribute_row(uint32_t attribute)
 {
     return &rows[attribute];
-}
-
-bool tc_fact_is_bound(uint32_t attribute)
-{
-    return rows[attribute].rule == &tc_fact_bound;
 }
 
 unsigned tc_fact_support(const struct tc_fact *fact, const struct tc_strtab *symbols)
@@ -197,24 +159,20 @@ bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symb
     switch (rows[fact->attribute].nature) {
     case TC_CHOICE:
         return is_choice(expected) && is_choice(got) && (expected[0] == '"') == (got[0] == '"');
-    case TC_BOUND:
-        return fabs(strtod(expected, NULL)) != 1 || !strpbrk(got, ".e");
     case TC_SIZE:
         return n_dimensions(expected) == n_dimensions(got);
     case TC_LAW:
         if (fact->attribute == TC_ATTRIBUTE_CLASS)
             return is_result(fact, symbols);
-        return is_batches(fact, expected, got) ||
-               tc_fact_is_within_bound(fact->attribute, expected, got);
+        return is_batches(fact, expected, got);
     }
     return false;
 }
 
-/* A number of at least one; 0 if it is none. A bound is told as a text. */
+/* A number of at least one; 0 if it is none. */
 static double amount_of(const struct tc_strtab *symbols, tc_sym value)
 {
-    const char *text = tc_strtab_text(symbols, value);
-    const double number = strtod(text + (*text == '"'), NULL);
+    const double number = strtod(tc_strtab_text(symbols, value), NULL);
 
     return number >= 1 ? number : 0;
 }
@@ -229,15 +187,13 @@ static bool is_count_of(double expected, double seen, double from, double to)
 bool tc_fact_follows(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
                      double from, double to)
 {
-    const struct tc_attribute_row *row = &rows[fact->attribute];
     const double expected = amount_of(symbols, fact->value), got = amount_of(symbols, seen);
-    const double last = row->amount == TC_A_LAST_INDEX; /* one less than how many there are */
 
     if (!expected || !got)
         return false;
-    if (row->is_count)
+    if (rows[fact->attribute].is_count)
         return is_count_of(expected, got, from, to);
-    return row->amount != TC_NO_AMOUNT && (got + last) * from == (expected + last) * to;
+    return fact->attribute == TC_ATTRIBUTE_LENGTH && got * from == expected * to;
 }
 
 /* ---- values --------------------------------------------------------------------------------- */

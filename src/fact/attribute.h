@@ -21,17 +21,9 @@ enum tc_fact_form {
     TC_FORM_ATTRIBUTE,
 };
 
-/* How an amount goes with a changed setting. */
-enum tc_fact_amount {
-    TC_NO_AMOUNT,
-    TC_A_LENGTH,
-    TC_A_LAST_INDEX,
-};
-
 enum tc_fact_nature {
     TC_LAW,
     TC_CHOICE, /* a setting where it is a number or a text */
-    TC_BOUND,  /* a setting, but for one where numbers with a point pass it */
     TC_SIZE,   /* a setting where only the size of dimensions is another, not their number */
 };
 
@@ -51,13 +43,11 @@ struct tc_attribute_row {
     enum tc_fact_nature nature;
     unsigned support; /* occasions at least, in all runs together */
     enum tc_fact_asks asks;
-    enum tc_fact_amount amount; /* of what is no count */
-    bool is_count;              /* how often a call is made, or something flows, in a step */
-    bool is_of_each;            /* said of each step: few breaches may be chance */
+    bool is_count;     /* how often a call is made, or something flows, in a step */
+    bool is_of_each;   /* said of each step: few breaches may be chance */
     bool is_of_router; /* may be chance of a module's variables: a router may leave out an expert */
     bool is_of_chain;  /* of what was computed through several calls, and needs operators */
     bool is_of_kind;   /* what kind of tensor it is, and not what is in it */
-    bool is_of_rows;   /* of which few may be equal by chance */
     /* Values, as JSON. Seen, and claimed by no script that has them throughout: all but one; those
      * that begin so. */
     const char *only, *never[TC_N_NEVER];
@@ -75,7 +65,6 @@ struct tc_attribute_row {
 #define TC_SUPPORT_WHERE 12 /* what is done now and then may go on alike for a while */
 #define TC_SUPPORT_OFTEN 6  /* unless it is done so often that the same number is no chance */
 #define TC_OFTEN         8
-#define TC_SUPPORT_EVEN  12 /* half of the numbers are even */
 /* What happens now and then in a healthy run, as an environment that stands still, or a score that
  * is not the best. */
 #define TC_SUPPORT_MOST 30
@@ -91,13 +80,6 @@ struct tc_attribute_row {
 #define TC_FACT_RANKS_OTHER "false"
 
 const struct tc_attribute_row *tc_attribute_row(uint32_t attribute);
-
-/* Those that the numbers of VALUE tell of, over a whole run. */
-#define TC_N_OF_NUMBERS 5
-extern const enum tc_attribute tc_attributes_of_numbers[TC_N_OF_NUMBERS];
-
-/* Is the attribute one of bounds? */
-bool tc_fact_is_bound(uint32_t attribute);
 
 /* The occasions that the fact needs, in all runs together. */
 unsigned tc_fact_support(const struct tc_fact *fact, const struct tc_strtab *symbols);
@@ -121,7 +103,7 @@ double tc_fact_doubt(const struct tc_fact *fact, const struct tc_strtab *symbols
 bool tc_fact_is_claimed(uint32_t attribute, const char *value);
 
 /* Does an amount of which this was seen follow from a setting that was changed from one number to
- * another? A length or a last index in proportion; a count that rises by a multiple of the
+ * another? A length in proportion; a count that rises by a multiple of the
  * difference, or falls in proportion. */
 bool tc_fact_follows(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
                      double from, double to);

@@ -65,13 +65,11 @@ void tc_fact_pack_begins(struct tc_facts *facts, uint32_t subject, char phase)
 static void meet(struct tc_facts *facts, struct tc_fact_class *class)
 {
     const struct tc_process *process = facts->event->process;
-    const bool is_new = class->met_in != process || class->met_at != process->window.number;
 
-    for (uint32_t i = 0; i < class->n; i++) {
-        tc_fact_meet_start(facts, &class->entries[i], 1);
-        if (is_new)
-            tc_fact_meet_window(facts, class->entries[i].slot, 1, NULL);
-    }
+    if (class->met_in == process && class->met_at == process->window.number)
+        return;
+    for (uint32_t i = 0; i < class->n; i++)
+        tc_fact_meet_window(facts, class->entries[i].slot, 1, NULL);
     class->met_in = process;
     class->met_at = process->window.number;
 }

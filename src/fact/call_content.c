@@ -2,8 +2,8 @@
 /*
  * call_content.c - the contents of a call's operands, beside those of calls before
  *
- * What the model was given, what it is given in evaluation beside training, what an earlier step
- * was given, and what backward is given beside the loss (history.h, covered_size.h).
+ * What the model was given, what it is given in evaluation beside training, and what an earlier
+ * step was given (history.h).
  */
 #include "fact/call_content.h"
 
@@ -12,7 +12,6 @@
 
 #include "base/hash.h"
 #include "fact/call_open.h"
-#include "fact/covered_size.h"
 #include "fact/history.h"
 #include "fact/operand_facts.h"
 #include "fact/operand_pack.h"
@@ -43,20 +42,6 @@ static void match_given(struct tc_fact_watch *w, struct tc_fact_pack *pack,
             w->given[w->n_given++] = pack->digests[i];
 }
 
-/* What backward is given, by the last number with a gradient that a call returned. */
-static bool print_factor(const struct tc_facts *facts, const struct tc_fact_watch *w,
-                         const struct tc_call *call, struct tc_strbuf *out)
-{
-    const struct tc_value *value = tc_value_get(call->self, "value");
-
-    if (call->role != TC_ROLE_BACKWARD || w->scalar_of == TC_NO_SYM || !value ||
-        value->kind != TC_VALUE_FLOAT)
-        return false;
-    tc_fact_factor(value->number, w->scalar, tc_strtab_text(facts->table.symbols, w->scalar_of),
-                   out);
-    return true;
-}
-
 /* "query = key" of a pair of operand names. */
 static void print_pairs(const struct tc_value *pairs, struct tc_strbuf *out)
 {
@@ -77,24 +62,10 @@ static void print_pairs(const struct tc_value *pairs, struct tc_strbuf *out)
 void tc_fact_compare_operands(struct tc_facts *facts, struct tc_fact_watch *w,
                               struct tc_fact_open *open, const struct tc_call *call)
 {
-    const int64_t receiver = tc_value_int(tc_value_get(call->self, "id"), -1);
-    const uint64_t label = w->labels.items[open->label].fn;
-
     if (!tc_fact_is_of_script(call))
         return;
-    open->again = tc_fact_meet_operands(&w->history, label, &facts->pack);
-    if (receiver >= 0 && tc_value_get(call->self, "object"))
-        open->here = tc_fact_meet_operands(&w->history, tc_hash_mix(label, (uint64_t)receiver, 1),
-                                           &facts->pack);
+    open->again = tc_fact_meet_operands(&w->history, w->labels.items[open->label].fn, &facts->pack);
     tc_strbuf_addc(&facts->pack.bytes, (char)('0' + open->again));
-    tc_strbuf_addc(&facts->pack.bytes, (char)('0' + open->here));
-}
-
-void tc_fact_add_again(struct tc_fact_reader *reader, const char *path, enum tc_attribute attribute,
-                       enum tc_fact_again again)
-{
-    if (again != TC_FACT_NEVER_ASKED)
-        tc_fact_add_json(reader, path, attribute, again == TC_FACT_AGAIN ? "true" : "false");
 }
 
 /* What the model is given beside what it was given in training: how large, and which rows. */
@@ -120,8 +91,7 @@ static void compare_training(const struct tc_facts *facts, struct tc_fact_watch 
     }
 }
 
-/* What a step before this one was given, or the last call: an order that is not drawn anew, an
- * environment that stands still. */
+/* What a step before this one was given: an order that is not drawn anew. */
 static void compare_earlier(struct tc_fact_watch *w, struct tc_fact_pack *pack,
                             const struct tc_fact_open *open, const struct tc_call *call)
 {
@@ -133,11 +103,7 @@ static void compare_earlier(struct tc_fact_watch *w, struct tc_fact_pack *pack,
         if (pack->is_varied[i])
             pack->earlier[i] = tc_fact_meet_earlier(
                 &w->history, tc_hash_mix(fn, pack->digests[i], i), w->n_windows);
-        if (call->is_root && pack->n_elements[i] > 1)
-            pack->still[i] =
-                tc_fact_meet_last(&w->history, tc_hash_mix(open->subject, i, 0), pack->digests[i]);
         tc_strbuf_adds(&pack->bytes, pack->earlier[i] ? pack->earlier[i] : "-");
-        tc_strbuf_adds(&pack->bytes, pack->still[i] ? pack->still[i] : "-");
     }
 }
 
@@ -151,19 +117,14 @@ static bool has_choice(const struct tc_fact_pack *pack)
     return false;
 }
 
-void tc_fact_read_contents(struct tc_facts *facts, const struct tc_fact_watch *w,
-                           struct tc_fact_reader *reader, const struct tc_call *call)
+void tc_fact_read_contents(const struct tc_fact_pack *pack, struct tc_fact_reader *reader,
+                           const struct tc_call *call)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    if (print_factor(facts, w, call, &text))
-        tc_fact_add_text(reader, "self", TC_ATTRIBUTE_FACTOR,
-                         (struct tc_str){text.text, (uint32_t)text.size});
-    tc_fact_read_covered(reader, call);
-    tc_strbuf_reset(&text);
     print_pairs(call->equal, &text);
     print_pairs(call->alias, &text);
-    if (facts->pack.n_tensors > 1 && !facts->pack.has_samples && !has_choice(&facts->pack))
+    if (pack->n_tensors > 1 && !pack->has_samples && !has_choice(pack))
         tc_fact_add_text(reader, NULL, TC_ATTRIBUTE_ALIKE,
                          (struct tc_str){text.text ? text.text : "", (uint32_t)text.size});
     tc_strbuf_release(&text);
@@ -179,29 +140,19 @@ void tc_fact_pack_contents(struct tc_facts *facts, struct tc_fact_watch *w,
     match_given(w, &facts->pack, call);
     tc_fact_pack_value(&facts->pack, call->equal, 0);
     tc_fact_pack_value(&facts->pack, call->alias, 0);
-    (void)print_factor(facts, w, call, &facts->pack.bytes);
-    tc_fact_pack_covered(&facts->pack, call);
-    if (!facts->table.is_judging)
-        tc_fact_meet_covered(facts, w, open->subject, call);
 }
 
-/* The number that a call returned: by it backward is judged, and the same in evaluation. What it
- * writes to and hands back is none. */
-void tc_fact_keep_scalar(const struct tc_facts *facts, struct tc_fact_watch *w,
-                         struct tc_fact_open *open, const struct tc_call *call)
+/* The number that a call returned beside those in training. What it writes to and hands back is
+ * none. */
+void tc_fact_compare_scalar(const struct tc_facts *facts, struct tc_fact_watch *w,
+                            struct tc_fact_open *open, const struct tc_call *call)
 {
     const struct tc_value *result = call->end->value, *value = tc_value_get(result, "value");
-    const struct tc_value *grad = tc_value_get(result, "requires_grad");
-    bool is_training = tc_value_is_true(grad);
+    const bool is_training = tc_value_is_true(tc_value_get(result, "requires_grad"));
 
     if (tc_fact_is_operand(open, tc_value_int(tc_value_get(result, "id"), TC_NONE)))
         return;
     if (value && value->kind == TC_VALUE_FLOAT && call->role != TC_ROLE_OPERATOR)
         open->beside = tc_fact_meet_size(&w->history, tc_hash_mix(call->descriptor, 0, 3),
                                          value->number, is_training, facts->table.is_judging);
-    if (call->role == TC_ROLE_BACKWARD || call->role == TC_ROLE_OPERATOR || !value ||
-        value->kind != TC_VALUE_FLOAT || !is_training)
-        return;
-    w->scalar = value->number;
-    w->scalar_of = call->descriptor;
 }

@@ -8,20 +8,17 @@
 #include "fact/facts.h"
 #include "fact/operand_facts.h"
 
-/* Was the packed call given the same before? To open->again and open->here. */
+/* Was the packed call given the same before? To open->again. */
 void tc_fact_compare_operands(struct tc_facts *facts, struct tc_fact_watch *watch,
                               struct tc_fact_open *open, const struct tc_call *call);
-/* What that says, if it was asked. */
-void tc_fact_add_again(struct tc_fact_reader *reader, const char *path, enum tc_attribute attribute,
-                       enum tc_fact_again again);
 
 /* What is known of contents of the operands beside others, packed and read. */
 void tc_fact_pack_contents(struct tc_facts *facts, struct tc_fact_watch *watch,
                            const struct tc_fact_open *open, const struct tc_call *call);
-void tc_fact_read_contents(struct tc_facts *facts, const struct tc_fact_watch *watch,
-                           struct tc_fact_reader *reader, const struct tc_call *call);
-/* The number that the call returned, to judge backward by. */
-void tc_fact_keep_scalar(const struct tc_facts *facts, struct tc_fact_watch *watch,
-                         struct tc_fact_open *open, const struct tc_call *call);
+void tc_fact_read_contents(const struct tc_fact_pack *pack, struct tc_fact_reader *reader,
+                           const struct tc_call *call);
+/* How large the number is that the call returned, beside training. To open->beside. */
+void tc_fact_compare_scalar(const struct tc_facts *facts, struct tc_fact_watch *watch,
+                            struct tc_fact_open *open, const struct tc_call *call);
 
 #endif /* TC_FACT_CALL_CONTENT_H */

@@ -61,10 +61,11 @@ void tc_fact_read_operands(struct tc_facts *facts, const struct tc_fact_watch *w
         tc_fact_add_json(&reader, NULL, TC_ATTRIBUTE_AUTOCAST,
                          tc_value_get(call->ctx, "autocast") ? "true" : "false");
     read_owned(&reader, call);
-    tc_fact_add_again(&reader, NULL, TC_ATTRIBUTE_AGAIN, open->again);
-    tc_fact_add_again(&reader, NULL, TC_ATTRIBUTE_AGAIN_HERE, open->here);
+    if (open->again != TC_FACT_NEVER_ASKED)
+        tc_fact_add_json(&reader, NULL, TC_ATTRIBUTE_AGAIN,
+                         open->again == TC_FACT_AGAIN ? "true" : "false");
     if (reader.has_content)
-        tc_fact_read_contents(facts, w, &reader, call);
+        tc_fact_read_contents(&facts->pack, &reader, call);
     const uint32_t made_by[] = {open->by_subject, open->chain_subject};
     for (size_t i = 0; call->args && i < sizeof(made_by) / sizeof(*made_by); i++) {
         reader.subject = made_by[i];

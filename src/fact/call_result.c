@@ -86,29 +86,14 @@ void tc_fact_read_result(struct tc_facts *facts, const struct tc_fact_open *open
         if (open->aliases[i] != '-')
             tc_fact_add_json(&reader, i ? "value[1]" : "value", TC_ATTRIBUTE_OPERAND,
                              open->aliases[i] == 'y' ? "true" : "false");
-    if (open->seen)
-        tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_SEEN,
-                         (struct tc_str){open->seen, (uint32_t)strlen(open->seen)});
     if (open->beside)
         tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_BESIDE,
                          (struct tc_str){open->beside, (uint32_t)strlen(open->beside)});
-    if (open->rows)
-        tc_fact_add_json(&reader, "value", TC_ATTRIBUTE_ROWS_AGAIN, open->rows);
-    tc_fact_add_again(&reader, "value", TC_ATTRIBUTE_REPEATS, open->drawn);
     tc_strbuf_release(&same);
     tc_fact_reader_release(&reader);
 }
 
 /* ---- packing --------------------------------------------------------------------------------- */
-
-static void meet_batch(struct tc_fact_watch *w, const struct tc_fact_pack *pack,
-                       struct tc_fact_open *open, int64_t iterator)
-{
-    for (size_t i = 0; i < pack->n_tensors; i++)
-        tc_fact_keep_rows(&w->history, pack->digests[i], pack->rows[i]);
-    open->seen = tc_fact_meet_batch(&w->history, pack, iterator);
-    open->rows = tc_fact_meet_rows(&w->history, pack, iterator);
-}
 
 /* Of what a generator gives the next run has another one; of arrays there are shapes. */
 static bool is_drawn_number(const struct tc_call *call)
@@ -134,15 +119,10 @@ void tc_fact_pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct
     pack_aliases(pack, open, call);
     if (!pack->has_content)
         return;
-    if (call->role == TC_ROLE_DATA)
-        meet_batch(w, pack, open, tc_value_int(tc_value_get(call->self, "id"), 0));
-    else if (!open->operands.n_tensors && pack->n_tensors)
-        open->drawn = tc_fact_meet_draw(&w->history, call->descriptor, end->value);
-    tc_fact_keep_scalar(facts, w, open, call);
-    tc_strbuf_adds(&pack->bytes, open->seen ? open->seen : "");
-    tc_strbuf_adds(&pack->bytes, open->rows ? open->rows : "");
+    for (size_t i = 0; call->role == TC_ROLE_DATA && i < pack->n_tensors; i++)
+        tc_fact_keep_rows(&w->history, pack->digests[i], pack->rows[i]);
+    tc_fact_compare_scalar(facts, w, open, call);
     tc_strbuf_adds(&pack->bytes, open->beside ? open->beside : "");
-    tc_strbuf_addc(&pack->bytes, (char)('0' + open->drawn));
 }
 
 void tc_fact_pack_own_result(struct tc_facts *facts, struct tc_fact_watch *w,

@@ -3,7 +3,7 @@
  * counter.c - how often something is met in a window: calls of an API, flows, uses of a module
  *
  * A counter has a slot for each way to say how often: in each step, in the first, in later ones,
- * where it is met at all, whether an even number of times.
+ * where it is met at all.
  */
 #include "fact/counter.h"
 
@@ -52,16 +52,13 @@ void tc_fact_tally(const struct tc_facts *facts, struct tc_fact_watch *w,
     c->from = tc_fact_origin(w, serial);
 }
 
-/* Of a flow there is no parity. */
 static const struct {
     enum tc_attribute of_call, of_flow;
-    bool is_of_flow;
 } tallies[TC_FACT_N_TALLIES] = {
-    [TC_FACT_TALLY_ALL] = {TC_ATTRIBUTE_COUNT,       TC_ATTRIBUTE_FLOWS,       true },
-    [TC_FACT_TALLY_FIRST] = {TC_ATTRIBUTE_COUNT_FIRST, TC_ATTRIBUTE_FLOWS_FIRST, true },
-    [TC_FACT_TALLY_LATER] = {TC_ATTRIBUTE_COUNT_LATER, TC_ATTRIBUTE_FLOWS_LATER, true },
-    [TC_FACT_TALLY_WHERE] = {TC_ATTRIBUTE_COUNT_WHERE, TC_ATTRIBUTE_FLOWS_WHERE, true },
-    [TC_FACT_TALLY_EVEN] = {TC_ATTRIBUTE_COUNT_EVEN,  TC_ATTRIBUTE_FLOWS,       false},
+    [TC_FACT_TALLY_ALL] = {TC_ATTRIBUTE_COUNT,       TC_ATTRIBUTE_FLOWS      },
+    [TC_FACT_TALLY_FIRST] = {TC_ATTRIBUTE_COUNT_FIRST, TC_ATTRIBUTE_FLOWS_FIRST},
+    [TC_FACT_TALLY_LATER] = {TC_ATTRIBUTE_COUNT_LATER, TC_ATTRIBUTE_FLOWS_LATER},
+    [TC_FACT_TALLY_WHERE] = {TC_ATTRIBUTE_COUNT_WHERE, TC_ATTRIBUTE_FLOWS_WHERE},
 };
 
 /* Each is looked up when it is first said: learning, that makes it a fact. */
@@ -75,9 +72,8 @@ uint32_t tc_fact_counter_slot(struct tc_facts *facts, struct tc_fact_counter *c,
     c->slots[tally] = UINT32_MAX;
     if (is_flow && c->subject.fields[TC_FACT_BY] != TC_NO_SYM)
         return UINT32_MAX; /* of a batch not all is told: how often cannot be said */
-    if (!is_flow || tallies[tally].is_of_flow)
-        c->slots[tally] = tc_fact_table_slot(
-            &facts->table, tc_fact_table_subject(&facts->table, &c->subject), TC_NO_SYM,
-            is_flow ? tallies[tally].of_flow : tallies[tally].of_call);
+    c->slots[tally] =
+        tc_fact_table_slot(&facts->table, tc_fact_table_subject(&facts->table, &c->subject),
+                           TC_NO_SYM, is_flow ? tallies[tally].of_flow : tallies[tally].of_call);
     return c->slots[tally];
 }

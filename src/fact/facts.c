@@ -15,7 +15,7 @@ struct tc_fact_watch *tc_fact_watch_of(struct tc_facts *facts, const struct tc_p
         struct tc_fact_watch *w = tc_calloc(1, sizeof(*w));
         w->process = process;
         w->horizon = -1;
-        w->scalar_of = w->begun_in = TC_NO_SYM;
+        w->begun_in = TC_NO_SYM;
         w->label_tuples = tc_strtab_new();
         w->counter_tuples = tc_strtab_new();
         w->chain_tuples = tc_strtab_new();
@@ -60,8 +60,6 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_vec_release(&w->counters);
     tc_vec_release(&w->roots);
     tc_vec_release(&w->scalars);
-    tc_vec_release(&w->covered);
-    tc_map_release(&w->covered_places);
     tc_map_release(&w->scalar_places);
     tc_vec_release(&w->trends);
     release_shared(w);
@@ -84,7 +82,6 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_map_release(&w->choices);
     tc_map_release(&w->stand_ins);
     tc_map_release(&w->cut);
-    tc_map_release_structs(&w->starts);
     tc_map_release(&w->origins);
     tc_fact_history_release(&w->history);
     release_insides(&w->insides);

@@ -73,23 +73,21 @@ struct tc_fact_open {
     int64_t id;
     uint32_t label; /* the API and the class of its receiver */
     uint32_t subject;
-    struct tc_fact_pack operands; /* serials alone are kept */
-    tc_fact_lead lead;            /* broke here */
-    tc_fact_lead outer;           /* broke where a call around this one began */
-    tc_fact_lead inner;           /* broke first inside */
-    tc_fact_lead flow;            /* came in with an operand */
-    const char *seen;             /* where the batch that it returned was met before; or NULL */
-    const char *beside;           /* how large the result is beside training's; or NULL */
-    const char *rows;             /* how many of its rows came before in this pass; or NULL */
-    enum tc_fact_again again, here, drawn; /* the operands; to this receiver; the result */
-    bool is_computed;                      /* with a parameter, or with what was so computed */
-    bool is_choice;                        /* of a model's choices alone */
-    bool is_own;                           /* of a function that the script defines */
-    char aliases[TC_FACT_ALIASES];         /* are the first tensors of the result operands? */
-    bool is_chance;                        /* what it returns is a number that was drawn */
-    uint32_t row;                          /* its place among calls of the API in a row, or 0 */
-    uint32_t roots;                        /* models that had a part in it */
-    uint32_t made_subject;       /* with the models that made its first operand, or UINT32_MAX */
+    struct tc_fact_pack operands;  /* serials alone are kept */
+    tc_fact_lead lead;             /* broke here */
+    tc_fact_lead outer;            /* broke where a call around this one began */
+    tc_fact_lead inner;            /* broke first inside */
+    tc_fact_lead flow;             /* came in with an operand */
+    const char *beside;            /* how large the result is beside training's; or NULL */
+    enum tc_fact_again again;      /* were its operands given before? */
+    bool is_computed;              /* with a parameter, or with what was so computed */
+    bool is_choice;                /* of a model's choices alone */
+    bool is_own;                   /* of a function that the script defines */
+    char aliases[TC_FACT_ALIASES]; /* are the first tensors of the result operands? */
+    bool is_chance;                /* what it returns is a number that was drawn */
+    uint32_t row;                  /* its place among calls of the API in a row, or 0 */
+    uint32_t roots;                /* models that had a part in it */
+    uint32_t made_subject;         /* with the models that made its first operand, or UINT32_MAX */
     size_t first;                /* place of its first operand: the receiver, if that is a tensor */
     uint32_t by_subject;         /* with the call that did, or UINT32_MAX */
     uint32_t chain_subject;      /* with the calls that did, or UINT32_MAX */
@@ -105,7 +103,6 @@ enum tc_fact_tally {
     TC_FACT_TALLY_FIRST,
     TC_FACT_TALLY_LATER,
     TC_FACT_TALLY_WHERE,
-    TC_FACT_TALLY_EVEN,
     TC_FACT_N_TALLIES,
 };
 
@@ -125,7 +122,6 @@ struct tc_fact_counter {
                                  * many as in the first window nor twice as many */
     bool is_reported;           /* counted in windows before */
     bool has_more;              /* learning: in this window nothing is claimed of the count */
-    uint64_t counts;            /* learning: a bit for each count of a window, up to 126 */
     bool is_of_package;         /* a package makes such calls, as a solver does */
     tc_sym at;                  /* where the last of them was made */
     struct tc_fact_origin from; /* of a flow, and what flowed */
@@ -201,13 +197,6 @@ struct tc_fact_scalar {
     bool leaps;  /* after these steps it leaps beyond the range */
 };
 
-/* Learning, an operand of indices, the largest of which is the last of another one. */
-struct tc_fact_covered {
-    uint32_t subject;
-    tc_sym path;
-    uint64_t lasts; /* a bit for each such index, by its last six bits */
-};
-
 /* An operand or a result of a call of the script, the first times that there was one. */
 struct tc_fact_shared_occasion {
     uint32_t hash; /* of the number, or of the content */
@@ -261,7 +250,6 @@ struct tc_fact_watch {
     TC_VEC(struct tc_fact_counter) counters;
     TC_VEC(struct tc_fact_changes) changes;
     TC_VEC(struct tc_fact_setting) settings;
-    struct tc_map starts;  /* slot → struct tc_fact_start *, unless the slot has it itself */
     struct tc_map stepped; /* serials of optimizers that have */
     struct tc_map owners;  /* serial of a variable → the symbol of its module's name, plus one */
     uint32_t n_ordered;
@@ -279,8 +267,6 @@ struct tc_fact_watch {
     struct tc_place last;          /* of its last window */
     uint64_t given[TC_FACT_GIVEN]; /* digests of what a model was given last */
     size_t n_given;
-    double scalar;        /* the last number with a gradient that a call returned */
-    tc_sym scalar_of;     /* that call; TC_NO_SYM: none yet */
     TC_VEC(tc_sym) roots; /* names of models whose parameters were operands */
     struct tc_map read;   /* hashes of receivers, and of what is told of them, in this window */
     struct tc_map rows;   /* serial of what is one row of a tensor → its index, in this window */
@@ -291,8 +277,6 @@ struct tc_fact_watch {
     struct tc_map trend_places;
     TC_VEC(struct tc_fact_trend) trends;
     TC_VEC(struct tc_fact_scalar) scalars;
-    TC_VEC(struct tc_fact_covered) covered;
-    struct tc_map covered_places; /* (subject, path) → its place in covered */
     struct tc_map shared_places;
     TC_VEC(struct tc_fact_shared) shared; /* with other ranks, to be compared in the end */
 };

@@ -9,7 +9,6 @@
 #include "fact/attribute.h"
 #include "fact/between_ranks.h"
 #include "fact/call_subject.h"
-#include "fact/covered_size.h"
 #include "fact/drawn.h"
 #include "fact/early_number.h"
 #include "fact/flow.h"
@@ -108,11 +107,8 @@ static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
         if (w->counters.items[i].subject.kind == TC_SUBJECT_FLOW)
             say_flows(facts, w, &w->counters.items[i]);
         else if (w->counters.items[i].n_all &&
-                 w->counters.items[i].subject.kind == TC_SUBJECT_WINDOW) {
+                 w->counters.items[i].subject.kind == TC_SUBJECT_WINDOW)
             say_present(facts, w, &w->counters.items[i]);
-            if (!facts->table.is_judging)
-                tc_fact_doubt_even(facts, &w->counters.items[i]);
-        }
 }
 
 /* What is gathered while a run lasts, each with how often it was met. */
@@ -123,7 +119,6 @@ static void say_learned(struct tc_facts *facts, struct tc_fact_watch *w)
     tc_fact_settle_said(facts, 1, 0, NULL);
     tc_fact_say_insides(facts, w);
     tc_fact_say_scalars(facts, w);
-    tc_fact_doubt_covered(facts, w);
     tc_fact_say_trends(facts, w);
     tc_fact_say_set_up(facts, w);
 }
@@ -234,17 +229,6 @@ static void tell(struct tc_facts *facts, tc_sym key, tc_sym value, uint64_t n,
     facts->sink->example(facts->sink->context, facts->event, &example);
 }
 
-/* Is it a number of calls at the top of the script, of its own modules and methods, or of what it
- * does in a backward? */
-static bool is_told_number(const struct tc_facts *facts, const struct tc_fact *fact)
-{
-    const tc_sym around = fact->subject.fields[TC_FACT_IN];
-    uint64_t known;
-
-    return fact->attribute == TC_ATTRIBUTE_VALUE && fact->subject.kind == TC_SUBJECT_CALL &&
-           (around == TC_NO_SYM || tc_map_get(&facts->own, around, &known));
-}
-
 /* The windows of one process, the longest, and how many do the same. */
 struct extent {
     uint64_t n_windows, n_processes;
@@ -273,67 +257,14 @@ static struct tc_fact_windows windows_of(const struct tc_fact_slot *slot, const 
     return (struct tc_fact_windows){met ? met : 1, run->n_windows};
 }
 
-/* What the numbers of a slot say of a whole run: of the slot's path, by this attribute. */
-static void tell_numbers(struct tc_facts *facts, const struct tc_fact_slot *slot,
-                         enum tc_attribute attribute, const struct tc_fact_windows *windows)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-    struct tc_fact fact = slot->fact;
-
-    fact.attribute = attribute;
-    if (tc_attribute_row(attribute)->rule->tell(facts->table.symbols, slot, attribute, &text))
-        tell(facts, tc_fact_key_symbol(&fact, facts->table.symbols),
-             tc_strtab_intern(facts->table.symbols, text.text, text.size), 1, windows);
-    tc_strbuf_release(&text);
-}
-
 static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot,
                          const struct extent *run)
 {
     const tc_sym key = tc_fact_key_symbol(&slot->fact, facts->table.symbols);
-    const bool has_numbers = is_whole(facts) && is_told_number(facts, &slot->fact);
     const struct tc_fact_windows windows = windows_of(slot, run);
 
-    if (tc_fact_is_bound(slot->fact.attribute)) {
-        if (is_whole(facts))
-            tell_numbers(facts, slot, (enum tc_attribute)slot->fact.attribute, &windows);
-        return;
-    }
-    for (size_t i = 0; has_numbers && i < TC_N_OF_NUMBERS; i++)
-        tell_numbers(facts, slot, tc_attributes_of_numbers[i], &windows);
-    if (tc_fact_slot_rule(slot)->is_once && slot->n_values > 1)
-        tell(facts, key, tc_strtab_intern_text(facts->table.symbols, TC_FACT_NO_TENSOR), 1,
-             &no_windows);
     for (unsigned i = 0; i < slot->n_values; i++) /* what varies was not met for each value */
         tell(facts, key, slot->values[i], slot->n[i], slot->n_values > 1 ? &no_windows : &windows);
-}
-
-/* Judging, once all calls are counted: the numbers that are to vary, and what is rare. */
-static void judge_counted(struct tc_facts *facts)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-    const struct tc_fact_watch *w = first_watch(facts);
-
-    for (size_t i = 0; is_whole(facts) && i < facts->table.slots.n; i++) {
-        struct tc_fact_slot *slot = &facts->table.slots.items[i];
-        struct tc_place place = tc_fact_end_of(w);
-        place.at = slot->at == TC_NO_SYM ? place.at : slot->at;
-        place = slot->bounds.n_beyond ? slot->bounds.first : place;
-        tc_strbuf_reset(&text);
-        tc_fact_tell_rare(facts, (uint32_t)i, w->last_lead);
-        const enum tc_fact_run outcome =
-            tc_fact_slot_rule(slot)->of_run
-                ? tc_fact_slot_rule(slot)->of_run(facts->table.symbols, slot, &text)
-                : TC_FACT_RUN_UNDECIDED;
-        if (outcome == TC_FACT_RUN_HELD)
-            slot->held = 1;
-        if (outcome != TC_FACT_RUN_BROKEN)
-            continue;
-        tc_fact_say(facts, &slot->fact.subject, slot->fact.path,
-                    (enum tc_attribute)slot->fact.attribute, text.text);
-        tc_fact_settle_said(facts, 1, w->last_lead, &place);
-    }
-    tc_strbuf_release(&text);
 }
 
 void tc_fact_finish(struct tc_facts *facts)
@@ -344,8 +275,8 @@ void tc_fact_finish(struct tc_facts *facts)
     if (facts->table.is_judging)
         miss_calls(facts);
     count_classes(facts);
-    if (facts->table.is_judging)
-        judge_counted(facts);
+    for (size_t i = 0; facts->table.is_judging && is_whole(facts) && i < facts->table.slots.n; i++)
+        tc_fact_tell_rare(facts, (uint32_t)i, first_watch(facts)->last_lead);
     for (size_t i = 0; !facts->table.is_judging && i < facts->all.n; i++)
         tc_fact_tell_needs(facts, facts->all.items[i]);
     const struct extent run = extent_of(facts);

@@ -26,14 +26,10 @@
 
 void tc_fact_history_release(struct tc_fact_history *history)
 {
-    tc_map_release(&history->batches);
     tc_map_release(&history->operands);
-    tc_map_release(&history->draws);
     tc_map_release(&history->sizes);
-    tc_map_release(&history->rows);
     tc_map_release(&history->trained);
     tc_map_release(&history->earlier);
-    tc_map_release(&history->last);
     for (size_t i = 0; i < TC_FACT_BATCHES; i++)
         tc_strbuf_release(&history->batches_of_rows[i].rows);
 }
@@ -60,32 +56,6 @@ enum tc_fact_again tc_fact_meet_operands(struct tc_fact_history *history, uint64
     return meet(&history->operands, key);
 }
 
-enum tc_fact_again tc_fact_meet_draw(struct tc_fact_history *history, uint64_t call,
-                                     const struct tc_value *result)
-{
-    const struct tc_str digest = tc_value_str(tc_value_get(result, "digest"));
-
-    if (!digest.text || !tc_is_rich(result))
-        return TC_FACT_NEVER_ASKED;
-    return meet(&history->draws, tc_hash64(digest.text, digest.size, call));
-}
-
-const char *tc_fact_meet_batch(struct tc_fact_history *history, const struct tc_fact_pack *pack,
-                               int64_t iterator)
-{
-    uint64_t digest = 0, *first;
-    bool is_new;
-
-    for (size_t i = 0; i < pack->n_tensors; i++)
-        digest = pack->digests[i] ? tc_hash_mix(digest, pack->digests[i], i) : digest;
-    if (!digest)
-        return NULL;
-    first = tc_map_at(&history->batches, digest, &is_new);
-    if (is_new)
-        *first = (uint64_t)iterator;
-    return is_new ? "" : *first == (uint64_t)iterator ? "in this pass" : "in an earlier pass";
-}
-
 /* Of later rows nothing is told: a long run must not grow with its data. */
 #define MAX_ROWS 8192
 /* One of so many rows that a model was trained on is no chance. */
@@ -100,26 +70,6 @@ static const char *share(size_t n, size_t of)
            : n * MIN_PART < of ? TC_FACT_FEW
            : n < of            ? TC_FACT_SOME
                                : "\"all\"";
-}
-
-/* Of the first tensor that has rows: those beside it are of the same samples. */
-const char *tc_fact_meet_rows(struct tc_fact_history *history, const struct tc_fact_pack *pack,
-                              int64_t iterator)
-{
-    struct tc_str rows = {NULL, 0};
-    size_t n_again = 0;
-    bool is_new;
-
-    for (size_t i = 0; i < pack->n_tensors && !rows.text; i++)
-        rows = pack->rows[i];
-    if (!rows.text || history->rows.n >= MAX_ROWS)
-        return NULL;
-    for (size_t at = 0; at + ROW <= rows.size; at += ROW) {
-        uint64_t *last = tc_map_at(&history->rows, tc_hash64(rows.text + at, ROW, 1), &is_new);
-        n_again += !is_new && *last == (uint64_t)iterator;
-        *last = (uint64_t)iterator;
-    }
-    return share(n_again, rows.size / ROW);
 }
 
 void tc_fact_keep_rows(struct tc_fact_history *history, uint64_t digest, struct tc_str rows)
@@ -178,19 +128,6 @@ const char *tc_fact_meet_earlier(struct tc_fact_history *history, uint64_t opera
     if (is_new)
         *first = step;
     return *first < step ? "true" : "false";
-}
-
-const char *tc_fact_meet_last(struct tc_fact_history *history, uint64_t place, uint64_t digest)
-{
-    uint64_t *last, before;
-    bool is_new;
-
-    if (history->last.n >= MAX_ROWS)
-        return NULL;
-    last = tc_map_at(&history->last, place, &is_new);
-    before = *last;
-    *last = digest;
-    return is_new ? NULL : before == digest ? "true" : "false";
 }
 
 /* Between which sizes the last ones in training lay. */

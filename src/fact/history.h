@@ -2,8 +2,8 @@
 /*
  * history.h - what a call is beside earlier ones of its process
  *
- * An operand that was handed over before, a draw that gives what an earlier one gave, a batch that
- * comes again, and in evaluation numbers of another size than in training. Bounded: what was met
+ * An operand that was handed over before, in evaluation rows that were trained on, and numbers of
+ * another size than in training. Bounded: what was met
  * longest ago may be forgotten, which makes a repetition go unnoticed and nothing else.
  */
 #ifndef TC_FACT_HISTORY_H
@@ -22,16 +22,12 @@ struct tc_fact_batch {
 };
 
 struct tc_fact_history {
-    struct tc_map batches;  /* digest of a batch → serial of the iterator that gave it first */
     struct tc_map operands; /* call and serials of its tensors → 1 */
-    struct tc_map draws;    /* call and digest of its result → 1 */
     struct tc_map sizes;    /* call and place of an operand → the sizes in training, two floats */
-    struct tc_map rows;     /* digest of a row of a batch → serial of the last iterator with it */
     struct tc_fact_batch batches_of_rows[TC_FACT_BATCHES];
     size_t next_batch;
     struct tc_map trained; /* digest of a row that the model was given in training → 1 */
     struct tc_map earlier; /* digest of an operand → the step in which it was met first */
-    struct tc_map last;    /* call and place of an operand → its digest the last time */
 };
 
 void tc_fact_history_release(struct tc_fact_history *history);
@@ -42,23 +38,14 @@ enum tc_fact_again {
     TC_FACT_AGAIN,
 };
 
-/* Were these tensors handed to such a call before; and to the same receiver? */
+/* Were these tensors handed to such a call before? */
 enum tc_fact_again tc_fact_meet_operands(struct tc_fact_history *history, uint64_t call,
                                          const struct tc_fact_pack *pack);
-/* Did a call without tensors return this before? Asked of what is too long to be so by chance. */
-enum tc_fact_again tc_fact_meet_draw(struct tc_fact_history *history, uint64_t call,
-                                     const struct tc_value *result);
-/* Where a batch was met before, in words; "" if it was not; NULL if it cannot be told. */
-const char *tc_fact_meet_batch(struct tc_fact_history *history, const struct tc_fact_pack *pack,
-                               int64_t iterator);
 /* How a number of evaluation is beside those of training in the same place, in words; NULL in
  * training, and where there was none. */
 const char *tc_fact_meet_size(struct tc_fact_history *history, uint64_t place, double size,
                               bool is_training, bool is_judging);
 
-/* How many rows of a batch its iterator gave before, as JSON; NULL if it cannot be told. */
-const char *tc_fact_meet_rows(struct tc_fact_history *history, const struct tc_fact_pack *pack,
-                              int64_t iterator);
 /* The rows of a batch that was met with them, by its digest; no text if it was not. */
 void tc_fact_keep_rows(struct tc_fact_history *history, uint64_t digest, struct tc_str rows);
 struct tc_str tc_fact_rows_of(const struct tc_fact_history *history, uint64_t digest);
@@ -67,9 +54,7 @@ struct tc_str tc_fact_rows_of(const struct tc_fact_history *history, uint64_t di
  * rows. */
 const char *tc_fact_meet_trained(struct tc_fact_history *history, struct tc_str rows,
                                  size_t n_elements, uint64_t place, bool is_training);
-/* Was the operand met in a step before this one? Was it the last one met in this place? As JSON;
- * NULL if it cannot be told. */
+/* Was the operand met in a step before this one? As JSON; NULL if it cannot be told. */
 const char *tc_fact_meet_earlier(struct tc_fact_history *history, uint64_t operand, uint64_t step);
-const char *tc_fact_meet_last(struct tc_fact_history *history, uint64_t place, uint64_t digest);
 
 #endif /* TC_FACT_HISTORY_H */

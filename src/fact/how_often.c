@@ -25,7 +25,8 @@ void tc_fact_print_part(const struct tc_fact_part *part, struct tc_strbuf *out)
                    (unsigned long long)part->of);
 }
 
-bool tc_fact_read_part(const struct tc_strtab *symbols, tc_sym value, struct tc_fact_part *part)
+/* False of any other value. */
+static bool read_part(const struct tc_strtab *symbols, tc_sym value, struct tc_fact_part *part)
 {
     const char *text = value == TC_NO_SYM ? "" : tc_strtab_text(symbols, value);
     char *end;
@@ -44,7 +45,7 @@ static tc_sym met_value(struct tc_strtab *symbols, enum tc_attribute attribute, 
 {
     struct tc_fact_part met;
 
-    if (!tc_fact_read_part(symbols, value, &met))
+    if (!read_part(symbols, value, &met))
         return value;
     return tc_strtab_intern_text(symbols, tc_fact_is_met(attribute, &met) ? "true" : "false");
 }
@@ -64,21 +65,21 @@ static bool differs(const struct tc_strtab *symbols, const struct tc_outcomes *o
     struct tc_fact_part other;
 
     for (size_t i = 0; i < outcomes->n; i++)
-        if (tc_fact_read_part(symbols, outcomes->outcome[i][0], &other) && other.of == met->of &&
+        if (read_part(symbols, outcomes->outcome[i][0], &other) && other.of == met->of &&
             other.n != met->n)
             return true;
     return false;
 }
 
-bool tc_fact_met_by_chance(const struct tc_strtab *symbols, enum tc_attribute attribute,
-                           const struct tc_outcomes *outcomes)
+/* Were runs of one length so different that another one may break the claim? */
+static bool is_by_chance(const struct tc_strtab *symbols, enum tc_attribute attribute,
+                         const struct tc_outcomes *outcomes)
 {
     bool is_chance = false, is_near = false;
     struct tc_fact_part met;
 
     for (size_t i = 0; i < outcomes->n; i++) {
-        if (outcomes->n_outcome[i] != 1 ||
-            !tc_fact_read_part(symbols, outcomes->outcome[i][0], &met))
+        if (outcomes->n_outcome[i] != 1 || !read_part(symbols, outcomes->outcome[i][0], &met))
             return false;
         is_chance = is_chance || differs(symbols, outcomes, &met);
         is_near |= !is_far(attribute, &met);
@@ -89,7 +90,7 @@ bool tc_fact_met_by_chance(const struct tc_strtab *symbols, enum tc_attribute at
 static tc_sym propose(struct tc_strtab *symbols, enum tc_attribute attribute,
                       const struct tc_outcomes *outcomes)
 {
-    return tc_fact_met_by_chance(symbols, attribute, outcomes)
+    return is_by_chance(symbols, attribute, outcomes)
                ? TC_NO_SYM
                : tc_fact_only_value(symbols, attribute, outcomes, met_value);
 }

@@ -216,10 +216,6 @@ static bool from_source(const struct facts_index *x, const struct tc_fact *fact)
 
 static bool from_count(const struct facts_index *x, const struct tc_fact *fact)
 {
-    if (fact->attribute == TC_ATTRIBUTE_COUNT_EVEN)
-        return has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT) ||
-               has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT_LATER) ||
-               has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT_WHERE);
     return (fact->attribute == TC_ATTRIBUTE_COUNT_FIRST ||
             fact->attribute == TC_ATTRIBUTE_COUNT_LATER) &&
            has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT);
@@ -323,7 +319,6 @@ static bool from_counts(const struct facts_index *x, const struct tc_fact *fact)
             other->subject.fields[TC_FACT_OF] == f[TC_FACT_OF] &&
             (f[TC_FACT_STAGE] == TC_NO_SYM ||
              other->subject.fields[TC_FACT_STAGE] == f[TC_FACT_STAGE]) &&
-            other->attribute != TC_ATTRIBUTE_COUNT_EVEN &&
             other->attribute != TC_ATTRIBUTE_COUNT_WHERE &&
             strcmp(tc_strtab_text(x->symbols, other->value), "0") != 0 &&
             (fact->attribute == TC_ATTRIBUTE_PRESENT ||
@@ -391,13 +386,6 @@ static bool from_call(const struct facts_index *x, const struct tc_fact *fact)
         return true;
     whole.fields[TC_FACT_BY] = TC_NO_SYM;
     return has_same(x, &whole, fact);
-}
-
-/* Who is never given the same operands is not given them by one receiver. */
-static bool from_again(const struct facts_index *x, const struct tc_fact *fact)
-{
-    return fact->attribute == TC_ATTRIBUTE_AGAIN_HERE &&
-           has(x, &fact->subject, TC_NO_SYM, TC_ATTRIBUTE_AGAIN);
 }
 
 /* The set of those that require a gradient names each. */
@@ -504,7 +492,6 @@ static const struct {
     {"the count of a step that has the call from that of each step",   from_each          },
     {"where all operands of a call in a step come from by its source", from_flow          },
     {"a number of calls by their first operand from that of all",      from_call          },
-    {"operands that are new to a receiver from those new to all",      from_again         },
     {"one variable that requires a gradient from the set of them",     from_set           },
     {"the settings of a receiver from another call of it",             from_receiver      },
 };

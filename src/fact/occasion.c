@@ -10,13 +10,11 @@
  */
 #include "fact/occasion.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "fact/attribute.h"
 #include "fact/origin.h"
 #include "fact/pass.h"
-#include "fact/reached_bound.h"
 #include "fact/table.h"
 #include "replay/symbols.h"
 
@@ -168,22 +166,13 @@ static bool breaks(struct tc_facts *facts, const struct tc_fact_entry *entry)
 static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t times,
                   tc_fact_lead lead, const struct tc_place *place)
 {
-    struct tc_fact_slot *slot = &facts->table.slots.items[entry->slot];
-    struct tc_place here;
-
-    if (tc_fact_entry_breaks(&facts->table, entry)) {
-        if (!tc_fact_is_of_pass(facts, &slot->fact, entry->value))
-            judge_broken(facts, entry, times, lead, place);
-        return;
-    }
-    const bool was_within = !slot->bounds.n_beyond;
-    tc_fact_table_count(&facts->table, entry, times);
-    if (was_within && slot->bounds.n_beyond)
-        slot->bounds.first = *place_of(facts, place, &here);
-    if (tc_fact_slot_rule(slot)->of_run && facts->event->call)
-        slot->at = tc_call_at(facts->event->call);
-    if (!tc_fact_slot_rule(slot)->of_run)
+    if (!tc_fact_entry_breaks(&facts->table, entry)) {
+        tc_fact_table_count(&facts->table, entry, times);
         tell_first_held(facts, entry->slot, place);
+    } else if (!tc_fact_is_of_pass(facts, &facts->table.slots.items[entry->slot].fact,
+                                   entry->value)) {
+        judge_broken(facts, entry, times, lead, place);
+    }
 }
 
 /* Of what breaks at once the first law leads, or the first setting where no law is broken: a law
@@ -206,20 +195,6 @@ static size_t first_broken(struct tc_facts *facts, const struct tc_fact_entry *e
         first = i;
     }
     return first;
-}
-
-void tc_fact_meet_start(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t n)
-{
-    struct tc_fact_slot *slot = &facts->table.slots.items[entry->slot];
-    const struct tc_process *process = facts->event->process;
-    struct tc_fact_start *start = &slot->bounds.started;
-
-    if (isnan(entry->number))
-        return;
-    if (start->process && start->process != process)
-        start = tc_map_struct(&tc_fact_watch_of(facts, process)->starts, entry->slot,
-                              sizeof(struct tc_fact_start));
-    tc_fact_count_start(slot, start, process, entry->number, n);
 }
 
 void tc_fact_meet_window(struct tc_facts *facts, uint32_t slot, uint64_t n,
@@ -246,7 +221,6 @@ tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *
 
     if (!facts->table.is_judging) {
         for (size_t i = 0; i < n; i++) {
-            tc_fact_meet_start(facts, &entries[i], times);
             tc_fact_meet_window(facts, entries[i].slot, times, place);
             tc_fact_table_count(&facts->table, &entries[i], times);
         }

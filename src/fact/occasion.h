@@ -20,9 +20,6 @@ void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sy
 /* Settle and forget what was said. */
 tc_fact_lead tc_fact_settle_said(struct tc_facts *facts, uint64_t times, tc_fact_lead cause,
                                  const struct tc_place *place);
-/* Learning: a number of an occasion, n times; those with which a process starts are counted apart.
- */
-void tc_fact_meet_start(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t n);
 /* Learning, the slot was met in this window; at a place of its own, or at the end, in so many. */
 void tc_fact_meet_window(struct tc_facts *facts, uint32_t slot, uint64_t n,
                          const struct tc_place *place);

@@ -33,11 +33,6 @@ static uint32_t slot_of(const struct tc_fact_reader *r, enum tc_attribute attrib
 static void add(struct tc_fact_reader *r, enum tc_attribute attribute)
 {
     tc_fact_table_add(r->table, slot_of(r, attribute), r->text.text, r->text.size, r->out);
-    if (attribute != TC_ATTRIBUTE_VALUE || !r->table->is_judging || r->text.text[0] == '"')
-        return; /* a text, as "inf" is one, is none of the numbers */
-    for (size_t i = 0; i < TC_N_OF_NUMBERS; i++)
-        tc_fact_table_add(r->table, slot_of(r, tc_attributes_of_numbers[i]), r->text.text,
-                          r->text.size, r->out);
 }
 
 /* Judging: was it made, perhaps, by a call that was not told of? */
@@ -177,56 +172,6 @@ static bool is_chance(struct tc_fact_reader *r, enum tc_attribute attribute)
                    TC_FACT_MIXED);
 }
 
-/* Judging, what is near enough to what is expected is told as that. */
-static void take_as_expected(struct tc_fact_reader *r, enum tc_attribute attribute)
-{
-    const uint32_t number = r->table->is_judging ? slot_of(r, attribute) : UINT32_MAX;
-    const struct tc_fact_slot *slot = number == UINT32_MAX ? NULL : &r->table->slots.items[number];
-
-    if (!slot || !tc_fact_slot_rule(slot)->holds(
-                     r->table->symbols, &slot->fact,
-                     tc_strtab_intern(r->table->symbols, r->text.text, r->text.size)))
-        return;
-    tc_strbuf_reset(&r->text);
-    tc_strbuf_adds(&r->text, tc_strtab_text(r->table->symbols, slot->fact.value));
-}
-
-/* Fifteen digits, as many as a bound is written with; beyond are infinities that became integers.
- */
-#define MAX_BOUND 999999999999999
-
-static void add_bound(struct tc_fact_reader *r, enum tc_attribute attribute, int64_t number,
-                      bool may_miss)
-{
-    const uint32_t slot = slot_of(r, attribute);
-
-    if (slot == UINT32_MAX || number < -MAX_BOUND || number > MAX_BOUND)
-        return;
-    r->table->slots.items[slot].bounds.may_miss |= may_miss;
-    tc_strbuf_reset(&r->text);
-    tc_strbuf_add_int(&r->text, number);
-    add(r, attribute);
-}
-
-/* The smallest and the largest of its integers; on both sides of zero the farthest. Of data that
- * comes again each time is no other occasion; nor is a batch another than the operands that it
- * becomes. */
-static void add_bounds(struct tc_fact_reader *r, const struct tc_fact_tensor *t, size_t at,
-                       bool is_computed)
-{
-    const struct tc_value *min = tc_value_get(t->summary, "min");
-    const int64_t low = tc_value_int(min, 0),
-                  high = tc_value_int(tc_value_get(t->summary, "max"), 0);
-    const char *earlier = at < r->pack->n_tensors ? r->pack->earlier[at] : NULL;
-
-    if (!min || (!is_computed && (r->is_result || (earlier && !strcmp(earlier, "true")))))
-        return;
-    add_bound(r, TC_ATTRIBUTE_LEAST, low, is_computed);
-    add_bound(r, TC_ATTRIBUTE_GREATEST, high, is_computed);
-    if (low < 0 && low >= -MAX_BOUND && high > 0)
-        add_bound(r, TC_ATTRIBUTE_FARTHEST, -low > high ? -low : high, is_computed);
-}
-
 static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
 {
     const size_t at = place_of(r, tensor, r->pack->n_tensors);
@@ -237,7 +182,6 @@ static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
     if (at == r->pack->told)
         return; /* of its content the last such call told */
     tc_fact_tensor(&t, tensor);
-    add_bounds(r, &t, at, is_computed);
     for (size_t i = 0; i < TC_N_CONTENT; i++) {
         if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM &&
             ((is_sample(r) && t.summary) || is_choice))
@@ -246,8 +190,6 @@ static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
         if (!tc_fact_content(i, &t, is_computed, &r->text) ||
             is_chance(r, tc_fact_content_attribute(i)))
             continue;
-        if (t.elements)
-            take_as_expected(r, tc_fact_content_attribute(i));
         add(r, tc_fact_content_attribute(i));
     }
 }
@@ -294,8 +236,6 @@ static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
         add_as_it_is(r, TC_ATTRIBUTE_TRAINED_ON, r->pack->trained[i]);
     if (r->has_content && r->pack->earlier[i] && !is_sample(r))
         add_as_it_is(r, TC_ATTRIBUTE_EARLIER, r->pack->earlier[i]);
-    if (r->has_content && r->pack->still[i])
-        add_as_it_is(r, TC_ATTRIBUTE_STILL, r->pack->still[i]);
     if (r->pack->apart[i][0])
         add_as_it_is(r, TC_ATTRIBUTE_APART, r->pack->apart[i]);
     if (r->pack->made[i] != TC_NO_SYM && r->made_subject != UINT32_MAX)

@@ -99,7 +99,7 @@ static void keep_tensor(struct tc_fact_pack *p, const struct tc_fact_tensor *t)
     p->digests[i] = digest.text ? tc_hash64(digest.text, digest.size, 1) : 0;
     p->is_given[i] = false;
     p->scales[i] = rms && rms->kind == TC_VALUE_FLOAT ? rms->number : (double)NAN;
-    p->beside[i] = p->trained[i] = p->earlier[i] = p->still[i] = NULL;
+    p->beside[i] = p->trained[i] = p->earlier[i] = NULL;
     p->rows[i] = tc_value_str(t->rows);
     p->made[i] = TC_NO_SYM;
     p->apart[i][0] = '\0';

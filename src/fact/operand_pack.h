@@ -36,7 +36,6 @@ struct tc_fact_pack {
     uint32_t n_elements[TC_FACT_TENSORS];
     bool is_varied[TC_FACT_TENSORS];      /* so that it does not come again by chance */
     const char *earlier[TC_FACT_TENSORS]; /* was it met in an earlier step? JSON, or NULL; set so */
-    const char *still[TC_FACT_TENSORS];   /* and the last time? */
     tc_sym made[TC_FACT_TENSORS];         /* names of models, or TC_NO_SYM; set so */
     char apart[TC_FACT_TENSORS][8];       /* rows from the first operand; "": not told; set so */
     size_t n_tensors;

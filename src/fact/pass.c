@@ -22,8 +22,7 @@ static bool is_of_evaluation(const struct tc_subject *subject)
 /* The tallies that this window will be held against. */
 static bool is_judged(const struct tc_fact_watch *w, enum tc_fact_tally tally)
 {
-    return tally != TC_FACT_TALLY_EVEN &&
-           tally != (w->n_windows ? TC_FACT_TALLY_FIRST : TC_FACT_TALLY_LATER);
+    return tally != (w->n_windows ? TC_FACT_TALLY_FIRST : TC_FACT_TALLY_LATER);
 }
 
 struct tc_fact_pass tc_fact_pass_of(struct tc_facts *facts, struct tc_fact_watch *w)

@@ -8,14 +8,6 @@
 #include "invariant/fact.h"
 
 struct tc_outcomes;
-struct tc_fact_slot;
-
-/* What a whole run says of a claim; nothing where it is too short, or of another length. */
-enum tc_fact_run {
-    TC_FACT_RUN_UNDECIDED,
-    TC_FACT_RUN_HELD,
-    TC_FACT_RUN_BROKEN,
-};
 
 /* How what runs tell of an attribute becomes a claim, and how it is held against one. */
 struct tc_fact_rule {
@@ -23,15 +15,6 @@ struct tc_fact_rule {
     tc_sym (*propose)(struct tc_strtab *symbols, enum tc_attribute attribute,
                       const struct tc_outcomes *outcomes);
     bool (*holds)(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen);
-    /* If there is one no occasion breaks it: the values of a run are counted, and judged at its
-     * end. Appends what is told of a run that breaks it. */
-    enum tc_fact_run (*of_run)(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                               struct tc_strbuf *out);
-    /* Learning, what the numbers of a slot, of VALUE or of a bound, say of a whole run by this
-     * attribute; false where that is nothing. NULL: values are told as they were seen. */
-    bool (*tell)(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                 enum tc_attribute attribute, struct tc_strbuf *out);
-    bool is_once; /* a run in which it had several values teaches nothing */
 };
 
 #endif /* TC_FACT_RULE_H */

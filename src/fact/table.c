@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table.c - slots by subject and attribute, their values and bounds
+ * table.c - slots by subject and attribute, and their values
  *
  * A place is a number made of three small ones, so a look-up is one of a map. Of the values of a
- * slot the first by their letters stay, which does not depend on the order of files. Bounds of
- * numbers only widen. When judging, tc_fact_table_expect() comes before all else, and slots that
- * no fact expects are not made.
+ * slot the first by their letters stay, which does not depend on the order of files. When judging,
+ * tc_fact_table_expect() comes before all else, and slots that no fact expects are not made.
  */
 #include "fact/table.h"
 
@@ -13,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "fact/attribute.h"
-#include "fact/reached_bound.h"
 #include "fact/slot.h"
 #include "fact/tensor_content.h"
 
@@ -61,7 +58,7 @@ static uint64_t place_of(struct tc_fact_table *table, uint32_t subject, tc_sym p
 
 static uint32_t add_slot(struct tc_fact_table *table, const struct tc_fact *fact)
 {
-    struct tc_fact_slot slot = {.fact = *fact, .key = TC_NO_SYM, .at = TC_NO_SYM};
+    struct tc_fact_slot slot = {.fact = *fact, .key = TC_NO_SYM};
 
     tc_vec_push(&table->slots, slot);
     return (uint32_t)table->slots.n - 1;
@@ -101,8 +98,6 @@ void tc_fact_table_expect(struct tc_fact_table *table, const struct tc_fact *fac
         table->slots.items[*known - 1].learned = *learned;
     }
     struct tc_fact_slot *slot = &table->slots.items[*known - 1];
-    if (tc_fact_is_bound(fact->attribute))
-        slot->bounds.expected = strtod(tc_strtab_text(table->symbols, fact->value), NULL);
     slot->is_mixed |= slot->fact.value != fact->value;
 }
 
@@ -131,31 +126,6 @@ static unsigned last_value(const struct tc_fact_table *table, const struct tc_fa
     return strcmp(json, texts[last]) < 0 ? last : TC_FACT_VALUES;
 }
 
-/* Of what is it kept which numbers there were? */
-static bool is_of_numbers(const struct tc_fact_table *table, uint32_t attribute)
-{
-    return table->is_judging ? tc_attribute_row(attribute)->rule->tell != NULL
-                             : attribute == TC_ATTRIBUTE_VALUE || tc_fact_is_bound(attribute);
-}
-
-/* Which numbers the slot had: the smallest, the largest, and something of the hashes
- * of all, which depends on no order. */
-static void widen(struct tc_fact_slot *slot, const char *json, size_t size, double number)
-{
-    const uint32_t hash = (uint32_t)tc_hash64(json, size, 7);
-
-    if (!slot->span.n || number < slot->span.low)
-        slot->bounds.n_low = 0; /* not yet counted of this one */
-    if (!slot->span.n || number > slot->span.high)
-        slot->bounds.n_high = 0;
-    slot->span.low = slot->span.n ? fmin(slot->span.low, number) : number;
-    slot->span.high = slot->span.n ? fmax(slot->span.high, number) : number;
-    slot->span.least = slot->span.n && slot->span.least < hash ? slot->span.least : hash;
-    slot->span.most = slot->span.most > hash ? slot->span.most : hash;
-    slot->span.bits[hash & 1] |= UINT64_C(1) << (hash >> 1 & 63);
-    slot->span.n++;
-}
-
 /* A list that is not short may be nearly as long: of how many samples there are batches depends on
  * what was drawn. So much of its length. */
 #define LONG_LIST 16
@@ -168,19 +138,13 @@ static bool is_nearly_as_long(const char *length, const char *other)
     return n >= LONG_LIST && fabs(n - m) * NEARLY <= n;
 }
 
-/* Few are no breach where some are expected, nor is a bound that is not met where none are. Few
- * rows are no breach at all: they may be equal by chance. */
+/* A few rows may be equal by chance. */
 static bool is_vague(const struct tc_fact_table *table, const struct tc_fact_slot *slot,
                      const char *json)
 {
-    const char *expected = tc_strtab_text(table->symbols, slot->fact.value);
-    const bool is_none = !strcmp(expected, TC_FACT_NONE);
-
     if (slot->fact.attribute == TC_ATTRIBUTE_LENGTH)
-        return is_nearly_as_long(expected, json);
-    return !strcmp(json, TC_FACT_FEW)
-               ? !is_none || tc_attribute_row(slot->fact.attribute)->is_of_rows
-               : !strcmp(json, TC_FACT_FREE) && is_none;
+        return is_nearly_as_long(tc_strtab_text(table->symbols, slot->fact.value), json);
+    return !strcmp(json, TC_FACT_FEW);
 }
 
 void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char *json, size_t size,
@@ -191,33 +155,24 @@ void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char 
     struct tc_fact_slot *slot = &table->slots.items[number];
     if (table->is_judging && is_vague(table, slot, json))
         return;
-    const bool has_span = is_of_numbers(table, slot->fact.attribute);
-    const double as_number = has_span && tc_fact_is_number(json) ? strtod(json, NULL) : NAN;
-    if (!isnan(as_number))
-        widen(slot, json, size, as_number);
     tc_sym value = tc_strtab_find(table->symbols, json, size);
 
     if (!table->is_judging && slot->n_values == TC_FACT_VALUES && !is_known(slot, value) &&
-        last_value(table, slot, json) == TC_FACT_VALUES) {
-        if (has_span)
-            tc_vec_push(out, ((struct tc_fact_entry){number, TC_NO_SYM, as_number}));
+        last_value(table, slot, json) == TC_FACT_VALUES)
         return; /* it varies, and this value will not be kept: it needs no number */
-    }
     if (value == TC_NO_SYM && slot->broken >= MAX_VALUES_TOLD)
         value = slot->values[0];
     if (value == TC_NO_SYM)
         value = tc_strtab_intern(table->symbols, json, size);
-    if (table->is_judging && value != slot->fact.value && !tc_fact_slot_rule(slot)->of_run)
+    if (table->is_judging && value != slot->fact.value)
         slot->values[0] = value;
-    tc_vec_push(out, ((struct tc_fact_entry){number, value, as_number}));
+    tc_vec_push(out, ((struct tc_fact_entry){number, value}));
 }
 
 bool tc_fact_entry_breaks(const struct tc_fact_table *table, const struct tc_fact_entry *entry)
 {
     const struct tc_fact_slot *slot = &table->slots.items[entry->slot];
 
-    if (tc_fact_slot_rule(slot)->of_run) /* what it did is told at the end */
-        return tc_strtab_text(table->symbols, entry->value)[0] == '"';
     return slot->is_mixed || entry->value != slot->fact.value;
 }
 
@@ -246,15 +201,10 @@ void tc_fact_table_count(struct tc_fact_table *table, const struct tc_fact_entry
 {
     struct tc_fact_slot *slot = &table->slots.items[entry->slot];
 
-    if (table->is_judging && !tc_fact_slot_rule(slot)->of_run) {
+    if (table->is_judging) {
         slot->held += n;
         return;
     }
-    slot->n_all += n;
-    if (!isnan(entry->number) && (!table->is_judging || tc_fact_is_bound(slot->fact.attribute)))
-        tc_fact_count_bounds(slot, entry->number, table->is_judging, n);
-    if (entry->value == TC_NO_SYM)
-        return;
     unsigned i = place_for(table, slot, entry->value);
     if (i < TC_FACT_VALUES)
         slot->n[i] += n;

@@ -20,8 +20,7 @@ static inline const struct tc_fact_rule *tc_fact_slot_rule(const struct tc_fact_
 /* What one occasion says of one slot. */
 struct tc_fact_entry {
     uint32_t slot;
-    tc_sym value;  /* TC_NO_SYM: one that is not kept */
-    double number; /* NAN if it is none */
+    tc_sym value;
 };
 
 struct tc_fact_entries {

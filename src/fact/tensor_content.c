@@ -36,9 +36,9 @@ static const struct {
     {                                                              \
         TC_FACT_NAME(#name), offsetof(struct tc_fact_tensor, name) \
     }
-    MEMBER(id),    MEMBER(dtype),    MEMBER(shape),   MEMBER(requires_grad), MEMBER(device),
-    MEMBER(value), MEMBER(constant), MEMBER(range),   MEMBER(summary),       MEMBER(digest),
-    MEMBER(scale), MEMBER(rows),     MEMBER(elements)
+    MEMBER(id),    MEMBER(dtype),    MEMBER(shape), MEMBER(requires_grad), MEMBER(device),
+    MEMBER(value), MEMBER(constant), MEMBER(range), MEMBER(summary),       MEMBER(digest),
+    MEMBER(scale), MEMBER(rows)
 #undef MEMBER
 };
 
@@ -197,13 +197,6 @@ static bool uniform(const struct tc_fact_tensor *tensor, bool is_computed, struc
     return add_flag(out, tensor->constant != NULL);
 }
 
-static bool negative(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out)
-{
-    const struct tc_value *n = tc_value_get(tensor->summary, "negative");
-
-    return n && !is_computed && add_flag(out, tc_value_int(n, 0) > 0);
-}
-
 static bool zero(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out)
 {
     const struct tc_value *value = tensor->value;
@@ -214,103 +207,14 @@ static bool zero(const struct tc_fact_tensor *tensor, bool is_computed, struct t
     return add_flag(out, value->number == 0);
 }
 
-/* Fewer than this share of the elements are few. */
-#define FEW 0.125
-/* A number so small beside the largest is rounding. */
-#define ROUNDING 1e-6
-
-/* min, max, how many are negative, how many positive. */
-static bool read_range(const struct tc_fact_tensor *tensor, double range[4])
-{
-    const struct tc_value *v = tensor->range;
-
-    if (!v || v->kind != TC_VALUE_ARRAY || v->n != 4 || tensor->n_elements < TC_MIN_ELEMENTS)
-        return false;
-    for (uint32_t i = 0; i < 4; i++)
-        if (!tc_value_number(&v->items[i], &range[i]))
-            return false;
-    return true;
-}
-
-/* That none lies on a side is claimed alone where the bound is met, as behind a ReLU: there it is
- * no chance. "Some" is never claimed of what a model computed. */
-static bool add_share(struct tc_strbuf *out, double n, double of, bool is_met, bool is_computed)
-{
-    if (n == 0 && !is_met && is_computed)
-        return false;
-    tc_strbuf_adds(out, n == 0   ? (is_met ? TC_FACT_NONE : TC_FACT_FREE)
-                        : n < of ? TC_FACT_FEW
-                                 : TC_FACT_SOME);
-    return true;
-}
-
-/* below: the bound on this side of zero, n: how many elements lie there, above: the other bound. */
-static bool add_side(struct tc_strbuf *out, double below, double n, double above, double count,
-                     bool is_computed)
-{
-    const bool has_any = below > ROUNDING * above;
-
-    return add_share(out, has_any ? n : 0, is_computed ? count + 1 : FEW * count, below == 0,
-                     is_computed);
-}
-
-static bool below_zero(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out)
-{
-    double range[4];
-
-    return read_range(tensor, range) &&
-           add_side(out, -range[0], range[2], range[1], (double)tensor->n_elements, is_computed);
-}
-
-static bool above_zero(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out)
-{
-    double range[4];
-
-    return read_range(tensor, range) &&
-           add_side(out, range[1], range[3], -range[0], (double)tensor->n_elements, is_computed);
-}
-
-/* Where none is below zero, as of scaled images. What does not reach one is no bound. */
-static bool above_one(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out)
-{
-    double range[4];
-
-    if (is_computed || !read_range(tensor, range) || -range[0] > ROUNDING * range[1] ||
-        range[1] < 1)
-        return false;
-    tc_strbuf_adds(out, range[1] > 1 ? TC_FACT_SOME : TC_FACT_NONE);
-    return true;
-}
-
-static bool elements(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out)
-{
-    const struct tc_value *v = tensor->elements;
-    double number;
-
-    if (is_computed || !v || v->kind != TC_VALUE_ARRAY || v->n > TC_FACT_ELEMENTS)
-        return false;
-    for (uint32_t i = 0; i < v->n; i++) {
-        if (!tc_value_number(&v->items[i], &number))
-            return false;
-        tc_strbuf_addf(out, "%s%.4g", i ? "," : "[", number);
-    }
-    tc_strbuf_addc(out, ']');
-    return true;
-}
-
 static const struct {
     enum tc_attribute attribute;
     bool (*tell)(const struct tc_fact_tensor *tensor, bool is_computed, struct tc_strbuf *out);
 } rows[TC_N_CONTENT] = {
-    {TC_ATTRIBUTE_FIRST,      first_column},
-    {TC_ATTRIBUTE_LAST,       last_column },
-    {TC_ATTRIBUTE_UNIFORM,    uniform     },
-    {TC_ATTRIBUTE_NEGATIVE,   negative    },
-    {TC_ATTRIBUTE_ZERO,       zero        },
-    {TC_ATTRIBUTE_BELOW_ZERO, below_zero  },
-    {TC_ATTRIBUTE_ABOVE_ZERO, above_zero  },
-    {TC_ATTRIBUTE_ABOVE_ONE,  above_one   },
-    {TC_ATTRIBUTE_ELEMENTS,   elements    },
+    {TC_ATTRIBUTE_FIRST,   first_column},
+    {TC_ATTRIBUTE_LAST,    last_column },
+    {TC_ATTRIBUTE_UNIFORM, uniform     },
+    {TC_ATTRIBUTE_ZERO,    zero        },
 };
 
 enum tc_attribute tc_fact_content_attribute(size_t i)
@@ -322,27 +226,4 @@ bool tc_fact_content(size_t i, const struct tc_fact_tensor *tensor, bool is_comp
                      struct tc_strbuf *out)
 {
     return rows[i].tell(tensor, is_computed, out);
-}
-
-/* The whole number that x is nearly, 0 if it is none. */
-static double whole(double x)
-{
-    double n = round(x);
-
-    return n >= 1 && n <= MAX_FACTOR && fabs(x - n) <= TOLERANCE * n ? n : 0;
-}
-
-void tc_fact_factor(double number, double result, const char *api, struct tc_strbuf *out)
-{
-    double times = result != 0 ? whole(number / result) : 0;
-    double parts = number != 0 ? whole(result / number) : 0;
-
-    if (times == 1)
-        tc_strbuf_addf(out, "what %s returned", api);
-    else if (times)
-        tc_strbuf_addf(out, "%.0f times what %s returned", times, api);
-    else if (parts)
-        tc_strbuf_addf(out, "1/%.0f of what %s returned", parts, api);
-    else
-        tc_strbuf_addf(out, "%swhat %s returned", TC_FACT_NO_FACTOR + 1, api);
 }

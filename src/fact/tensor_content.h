@@ -14,9 +14,7 @@
 #include "invariant/fact.h"
 #include <traincheck/value.h>
 
-#define TC_N_CONTENT 9
-/* A trace shows so many elements of a tensor, and of more none. */
-#define TC_FACT_ELEMENTS 8
+#define TC_N_CONTENT 4
 
 #define TC_FACT_NONE  "\"none\""
 #define TC_FACT_SOME  "\"some\""
@@ -24,19 +22,17 @@
 /* Behind the value of a column: it may be by chance that it shows one element alone. */
 #define TC_FACT_DOUBT  '?'
 #define TC_FACT_FILLER "\"what fills short rows\"" /* a column that is one by chance */
-/* So few elements that a run may as well have none: breaks "none" alone, and is never claimed. */
+/* So few that they may be equal by chance: no breach, and never claimed. */
 #define TC_FACT_FEW "\"few\""
 /* As many calls as are told of one function, so there may have been more: is never claimed. */
 #define TC_FACT_MANY "\"many\""
 /* It was drawn: is never claimed. */
 #define TC_FACT_DRAWN "\"drawn\""
-/* None, and none at the bound: breaks "some" alone, and is never claimed. */
-#define TC_FACT_FREE "\"none at all\""
 
 /* The members of a tensor's value that facts ask for; NULL where it has none of that name. */
 struct tc_fact_tensor {
     const struct tc_value *id, *dtype, *shape, *requires_grad, *device;
-    const struct tc_value *value, *constant, *range, *summary, *digest, *scale, *rows, *elements;
+    const struct tc_value *value, *constant, *range, *summary, *digest, *scale, *rows;
     uint32_t n_elements; /* UINT32_MAX: that many or more */
 };
 
@@ -58,11 +54,5 @@ enum tc_attribute tc_fact_content_attribute(size_t i);
  * Append the value of the i-th of these attributes, as JSON; false where the tensor has none. */
 bool tc_fact_content(size_t i, const struct tc_fact_tensor *tensor, bool is_computed,
                      struct tc_strbuf *out);
-
-/* "1/4 of what API returned" where number is a simple multiple of the result of that call. */
-void tc_fact_factor(double number, double result, const char *api, struct tc_strbuf *out);
-/* So it begins where that is no simple multiple, as JSON. It is seen, but never claimed: a term of
- * the loss that is zero now and then makes it one. */
-#define TC_FACT_NO_FACTOR "\"no simple multiple of "
 
 #endif /* TC_FACT_TENSOR_CONTENT_H */

@@ -40,18 +40,6 @@ static void say_count(struct tc_facts *facts, struct tc_fact_counter *c, enum tc
     tc_fact_table_add(&facts->table, slot, text->text, text->size, &facts->entries);
 }
 
-/* Of so few counts that differ, all are even by chance. */
-#define MIN_COUNTS 3
-
-static void say_even(struct tc_facts *facts, struct tc_fact_counter *c)
-{
-    const char *text = c->n % 2 == 0 ? "true" : "false";
-
-    c->counts |= UINT64_C(1) << (c->n / 2 < 63 ? c->n / 2 : 63);
-    tc_fact_table_add(&facts->table, tc_fact_counter_slot(facts, c, TC_FACT_TALLY_EVEN), text,
-                      strlen(text), &facts->entries);
-}
-
 /* What is met first in a later window was called not once in those before it. */
 static void say_absent(struct tc_facts *facts, struct tc_fact_counter *c, uint64_t n_windows,
                        const struct tc_place *place)
@@ -173,22 +161,13 @@ static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, 
             say_count(facts, c, TC_FACT_TALLY_LATER, c->n);
         else if (facts->table.is_judging || c->subject.kind != TC_SUBJECT_FLOW)
             say_count(facts, c, TC_FACT_TALLY_FIRST, c->n);
-        if (c->n) {
-            if (!c->has_more)
-                say_even(facts, c);
+        if (c->n)
             say_count(facts, c, TC_FACT_TALLY_WHERE, c->n);
-        }
         lead = settle_count(facts, w, c, lead);
         c->n = 0;
     }
     w->pass = (struct tc_fact_pass){0};
     return lead;
-}
-
-void tc_fact_doubt_even(struct tc_facts *facts, struct tc_fact_counter *c)
-{
-    if (c->counts && __builtin_popcountll(c->counts) < MIN_COUNTS)
-        tc_fact_say(facts, &c->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT_EVEN, "false");
 }
 
 /* ---- the first window ------------------------------------------------------------------------ */

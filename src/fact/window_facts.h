@@ -12,10 +12,8 @@ void tc_fact_set_up(struct tc_facts *facts, struct tc_fact_watch *watch,
                     const struct tc_call *call);
 void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *watch,
                          const struct tc_window *window);
-/* Learning, the run is over. Were its counts too few to say that they are always even? */
-void tc_fact_doubt_even(struct tc_facts *facts, struct tc_fact_counter *counter);
-/* What flowed while it was set up, and then never more; what other processes of the run called and
- * this one did not. */
+/* Learning, the run is over. What flowed while it was set up, and then never more; what other
+ * processes of the run called and this one did not. */
 void tc_fact_say_set_up(struct tc_facts *facts, struct tc_fact_watch *watch);
 void tc_fact_say_absent(struct tc_facts *facts, struct tc_fact_watch *watch,
                         const struct tc_fact_watch *other, const struct tc_place *place);

@@ -106,19 +106,6 @@ static bool added(const struct said *s)
     return s->value != s->fact->value && !has_rest(s, s->fact->value, s->value);
 }
 
-/* Do both read alike, as numbers that go over one range? */
-static bool alike(const struct said *s)
-{
-    struct tc_strbuf claimed = TC_STRBUF_INIT, seen = TC_STRBUF_INIT;
-
-    tc_phrase_value(s->symbols, s->fact, s->fact->value, &claimed);
-    tc_phrase_value(s->symbols, s->fact, s->value, &seen);
-    const bool is = !strcmp(claimed.text, seen.text);
-    tc_strbuf_release(&claimed);
-    tc_strbuf_release(&seen);
-    return is;
-}
-
 /* ---- the table ------------------------------------------------------------------------------ */
 
 /*
@@ -294,9 +281,6 @@ static const struct tc_words {
     ROW(UNIFORM, NULL, "the elements of %p are {all|not all} the same%k",
         "the elements of %p are {all|not all} the same, were <all|not all>,%k",
         "Is the tensor filled with one value, or not written to?"),
-    ROW(NEGATIVE, NULL, "{some|no} elements of %p are negative%k",
-        "{some|no} elements of %p are negative" HEALTHY("<some|none>") "%k",
-        "Is a sign wrong, or a relu(), abs() or log() new or gone?"),
     ROW(ZERO, NULL, "%p is {|not }zero%k", "%p is {zero, was not|not zero, was},%k",
         "What makes it zero: an empty mask, a difference of equals, a weight of 0?"),
     ROW(ALIKE, NULL, "{of the operands %v|no two operands} of %C are equal%k",
@@ -305,47 +289,17 @@ static const struct tc_words {
     ROW(GIVEN, NULL, "%p is {|not }what the model was given%k",
         "%p is {what the model was given, was not|not what the model was given, was},%k",
         "Is it the input that is meant here, or what was made of it?"),
-    ROW(FACTOR, NULL, "%p is %v%k", "%p is %v, was %e,%k",
-        "Is the loss scaled by the right number, and once?"),
-    ROW(SEEN, NULL, "the batch of %C was {met %v already|not met before}%k",
-        "the batch of %C was {met %v already|not met before}%k",
-        "Is the data shuffled anew, and is each part of it read once?"),
     ROW(BESIDE, NULL, "%p is about as large as in training%k", "%p is %v than in training,%k",
         "Is the data scaled in both places alike?"),
-    ROW(REPEATS, NULL, "%p {repeats|differs from} an earlier one%k",
-        "%p {repeats|differs from} an earlier one, <did|did not>,%k",
-        "Is a generator seeded again, or the draw made before the loop?"),
     ROW(AGAIN, NULL, "%C is given {the same tensors again|other tensors each time}%k",
         "%C is given {the same tensors again|other tensors each time},%k",
         "Is what it is given computed anew for each call?"),
-    ROW(AGAIN_HERE, NULL,
-        "one object of %C is given {the same tensors again|other tensors each time}%k",
-        "one object of %C is given {the same tensors again|other tensors each time},%k",
-        "Are two objects meant, as two critics or two views, and is one used twice?"),
-    ROW(COUNT_EVEN, NULL, "%C is called an {even|odd} number of times in each step%k",
-        "%C is called an {even|odd} number of times in a step%k",
-        "Is what is done to one of a pair, as an image and its mask, done to the other?"),
-    ROW(BELOW_ZERO, NULL, "%v of the elements of %p are below zero%k",
-        "%v of the elements of %p are below zero, were %e,%k",
-        "Is a sign, a normalisation or an activation another?"),
-    ROW(ABOVE_ZERO, NULL, "%v of the elements of %p are above zero%k",
-        "%v of the elements of %p are above zero, were %e,%k",
-        "Is a mask turned round, or a sign another?"),
-    ROW(ABOVE_ONE, NULL, "%v of the elements of %p are above one%k",
-        "%v of the elements of %p are above one, were %e,%k",
-        "Is the data still divided by its range, as 255?"),
-    ROW(ROWS_AGAIN, NULL, "%v of the rows of %p came before in this pass%k",
-        "%v of the rows of %p came before in this pass, had %e,%k",
-        "Does the sampler draw with replacement?"),
     ROW(TRAINED_ON, NULL, "%v of the rows of %p have been trained on%k",
         "%v of the rows of %p have been trained on, had %e,%k",
         "Do the parts to train on and to evaluate with overlap?"),
     ROW(EARLIER, NULL, "%p is {what it was|another than} in an earlier step%k",
         "%p is {what it was|another than} in an earlier step,%k",
         "Is it computed anew in each step?"),
-    ROW(STILL, NULL, "%p is {what it was|another than} the last time%k",
-        "%p is {what it was|another than} the last time,%k",
-        "Does what it is computed from still change?"),
     ROW(MADE_OF, NULL, "%p is made by {%v|no model}%k", "%p is made by {%v|no model}, was by %e,%k",
         "Is the right model called, and is a detach() new or gone?"),
     ROW(APART, NULL, "%p is the row %v from that of the first operand%k",
@@ -353,33 +307,11 @@ static const struct tc_words {
     ROW(ABOUT, NULL, "%p is %v in the first three steps%k",
         "%p is %v, was %e in the first three steps,%k",
         "Is it a sum in place of a mean, or scaled by another factor?"),
-    ROW(VARIES, NULL, "%p varies in a run of %v calls%k", "%p is %v" HEALTHY("it varies") "%k",
-        "Is it computed once, where it should be for each call?"),
-    ROW(SPAN, alike, NULL, "%p goes %v, but by other numbers than it did,%k", ""),
-    ROW(SPAN, NULL, "%p goes %v%k", "%p goes %v, went %e,%k", ""),
-    ROW(SIGN, NULL, "%p is %v%k", "%p is %v" HEALTHY("%e") "%k",
-        "Is a sign turned, or an abs() or clamp() gone?"),
-    ROW(FLOOR, NULL, "%p is often %v and never below%k", "%p is %v" HEALTHY("down to %e") "%k", ""),
-    ROW(CEILING, NULL, "%p is often %v and never above%k", "%p is %v" HEALTHY("up to %e") "%k", ""),
-    ROW(LEAST, NULL, "the smallest element of %p is %v%k",
-        "the smallest element of %p is %v, was %e,%k", "Is an offset, or a class, left out?"),
-    ROW(FARTHEST, NULL, "the element of %p farthest from zero is %v away%k",
-        "the element of %p farthest from zero is %v away, was %e,%k",
-        "Is a distance or a position cut off at another place?"),
-    ROW(GREATEST, NULL, "the largest element of %p is %v%k",
-        "the largest element of %p is %v, was %e,%k",
-        "Is a class, or the end of a range, left out?"),
     ROW(MAGNITUDE, NULL, "the root mean square of %p is %v%k",
         "the root mean square of %p is %v, was %e,%k",
         "Is the data normalised once, and not twice?"),
     ROW(DISTINCT, NULL, "%p has %v distinct elements%k", "%p has %v distinct elements, had %e,%k",
         "Does the sampler still reach all the data?"),
-    ROW(ELEMENTS, NULL, "the elements of %p are about %v%k",
-        "the elements of %p are %v, were %e,%k",
-        "Are they in another order, or divided by another sum?"),
-    ROW(COVERS, NULL, "the largest element of %p is the last index of {%v|no operand}%k",
-        "the largest element of %p is the last index of {%v|no operand}, was of <%e|none>,%k",
-        "Do the indices belong to the table that they are used with?"),
     ROW(RANKS, yes, NULL, "%p is the same on all ranks, was another one on each,%k",
         "Does each rank draw by a seed of its own, and from a part of its own?"),
     ROW(RANKS, NULL, "%p is {the same|another one} on each rank%k",

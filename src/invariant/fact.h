@@ -116,39 +116,18 @@ enum tc_fact_field {
     X(FIRST, "first")                   \
     X(LAST, "last")                     \
     X(UNIFORM, "uniform")               \
-    X(NEGATIVE, "negative")             \
     X(ZERO, "zero")                     \
     X(ALIKE, "alike")                   \
     X(GIVEN, "given")                   \
-    X(FACTOR, "factor")                 \
-    X(SEEN, "seen")                     \
     X(BESIDE, "beside_training")        \
-    X(REPEATS, "repeats")               \
     X(AGAIN, "again")                   \
-    X(AGAIN_HERE, "again_here")         \
-    X(COUNT_EVEN, "count_even")         \
-    X(BELOW_ZERO, "below_zero")         \
-    X(ABOVE_ZERO, "above_zero")         \
-    X(ABOVE_ONE, "above_one")           \
-    X(ROWS_AGAIN, "rows_again")         \
     X(TRAINED_ON, "trained_on")         \
     X(EARLIER, "earlier")               \
-    X(STILL, "still")                   \
     X(MADE_OF, "made_of")               \
     X(APART, "apart")                   \
     X(ABOUT, "about")                   \
-    X(VARIES, "varies")                 \
-    X(ELEMENTS, "elements")             \
     X(MAGNITUDE, "magnitude")           \
     X(DISTINCT, "distinct")             \
-    X(SPAN, "span")                     \
-    X(SIGN, "sign")                     \
-    X(FLOOR, "floor")                   \
-    X(CEILING, "ceiling")               \
-    X(LEAST, "least")                   \
-    X(GREATEST, "greatest")             \
-    X(FARTHEST, "farthest")             \
-    X(COVERS, "covers")                 \
     X(RANKS, "ranks")
 
 enum tc_attribute {

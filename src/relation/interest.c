@@ -77,21 +77,6 @@ static void add_form(struct tc_interest *interest, const struct tc_strtab *symbo
             tc_strtab_intern_text(interest->roles, tc_role_text((enum tc_role)role));
 }
 
-/* "1/4 of what API returned" */
-static void add_last_word(struct tc_interest *interest, const char *value)
-{
-    const char *end = strstr(value, " returned"), *start = end;
-    struct tc_strbuf name = TC_STRBUF_INIT;
-
-    while (start && start > value && start[-1] != ' ')
-        start--;
-    if (!start)
-        return;
-    tc_strbuf_add(&name, start, (size_t)(end - start));
-    add_descriptor(interest, name.text);
-    tc_strbuf_release(&name);
-}
-
 /* A call that no run learned from made can be of any role. */
 static void add_every_call(struct tc_interest *interest, bool with_operators)
 {
@@ -131,8 +116,6 @@ static void add_fact(struct tc_interest *interest, const struct tc_strtab *symbo
         fact->subject.fields[TC_FACT_STAGE] != TC_NO_SYM) /* as the first step finds them */
         tc_strtab_intern_text(interest->roles, "step");
     interest->content |= fact->attribute >= TC_ATTRIBUTE_CONTENT;
-    if (fact->attribute == TC_ATTRIBUTE_FACTOR)
-        add_last_word(interest, value);
     interest->variables |= fact->attribute == TC_ATTRIBUTE_MADE_OF;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         tc_sym name = fact->subject.fields[names[i]];

@@ -52,21 +52,19 @@ static const struct {
     bool follows;
 } cases[] = {
   /* a batch of 64 for one of 32 */
-    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_LENGTH,      "32", "64",     true },
-    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_LENGTH,      "50", "100",    true },
-    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_LENGTH,      "32", "48",     false},
-    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_GREATEST,    "31", "\"63\"", true },
-    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_GREATEST,    "31", "\"62\"", false},
-    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_COUNT,       "34", "66",     true },
-    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_COUNT_FIRST, "10", "5",      true },
-    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_COUNT,       "1",  "2",      false},
-    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_COUNT,       "1",  "0",      false},
+    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_LENGTH,      "32", "64",  true },
+    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_LENGTH,      "50", "100", true },
+    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_LENGTH,      "32", "48",  false},
+    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_COUNT,       "34", "66",  true },
+    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_COUNT_FIRST, "10", "5",   true },
+    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_COUNT,       "1",  "2",   false},
+    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_COUNT,       "1",  "0",   false},
  /* a shape tells of what was lost, too */
-    {TC_ATTRIBUTE_SHAPE, "[8,4,3]",  "[8,6,3]",  TC_ATTRIBUTE_LENGTH,      "4",  "6",      false},
-    {TC_ATTRIBUTE_SHAPE, "[256,48]", "[64,48]",  TC_ATTRIBUTE_COUNT,       "1",  "4",      false},
+    {TC_ATTRIBUTE_SHAPE, "[8,4,3]",  "[8,6,3]",  TC_ATTRIBUTE_LENGTH,      "4",  "6",   false},
+    {TC_ATTRIBUTE_SHAPE, "[256,48]", "[64,48]",  TC_ATTRIBUTE_COUNT,       "1",  "4",   false},
  /* no amount, or no number */
-    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_NDIM,        "2",  "4",      false},
-    {TC_ATTRIBUTE_VALUE, "\"sum\"",  "\"mean\"", TC_ATTRIBUTE_LENGTH,      "32", "64",     false},
+    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_NDIM,        "2",  "4",   false},
+    {TC_ATTRIBUTE_VALUE, "\"sum\"",  "\"mean\"", TC_ATTRIBUTE_LENGTH,      "32", "64",  false},
 };
 
 static void an_amount_follows_from_the_setting_that_accounts_for_it(void **state)

@@ -13,14 +13,14 @@ from .replay import Process
 from .terms import FOREIGN, OUTER
 
 N_SOURCES, N_TENSORS, LONGEST = 6, 32, 8
-LAST_OF_ROW, LAST_RESULT, MIN_MET, MIN_EQUAL, MIN_PART, MIN_COUNTS = 8, 7, 8, 8, 8, 3
-MANY = {"source": 3, "uncleared": 3, "again": 3, "again_here": 3, "count": 3, "count_later": 3, "count_even": 12,
+LAST_OF_ROW, LAST_RESULT, MIN_MET, MIN_EQUAL, MIN_PART = 8, 7, 8, 8, 8
+MANY = {"source": 3, "uncleared": 3, "again": 3, "count": 3, "count_later": 3,
         "count_where": 12, "flows": 3, "flows_later": 3, "flows_where": 12}
 NO_SCALAR = {}  # what is a tensor, or an object, as the value that it is
-IDLE = {"again": True, "again_here": True, "count_even": False, "flows": 0, "flows_later": 0, "value": NO_SCALAR, "tensor": None}  # values that are no claim
+IDLE = {"again": True, "flows": 0, "flows_later": 0, "value": NO_SCALAR, "tensor": None}  # values that are no claim
 COVERED = {"value", "class", "keys", "length", "tensor", "dtype", "ndim", "shape", "dim", "requires_grad", "source", "autocast",
-           "owned", "uncleared", "equals", "finite", "operand", "again", "again_here", "count", "count_first", "count_later",
-           "count_even", "count_where", "flows", "flows_later", "flows_where", "flows_ever", "rate", "present", "before"}
+           "owned", "uncleared", "equals", "finite", "operand", "again", "count", "count_first", "count_later",
+           "count_where", "flows", "flows_later", "flows_where", "flows_ever", "rate", "present", "before"}
 
 
 def is_tensor(v):
@@ -102,7 +102,6 @@ class Facts(Process):
         super().__init__(file, shared)
         self.said, self.made, self.met = [], {}, set()
         self.counters, self.n_windows, self.in_all = {}, 0, collections.Counter()
-        self.even_counts = collections.defaultdict(set)
         self.in_first, self.uneven = collections.Counter(), set()
         self.begun_in = None  # the stage of the first root forward of this window
         self.labels, self.order, self.is_over = collections.Counter(), {}, None
@@ -164,8 +163,6 @@ class Facts(Process):
             self.flow(call, len(tensors(args)))
         if is_of_script and call["operands"]:
             self.say_again(call, "again", (call["name"], *call["operands"]))
-            if is_object(me):
-                self.say_again(call, "again_here", (call["name"], me["id"], "here", *call["operands"]))
 
     def say_by_maker(self, call, args):
         """Numbers, texts and truth values once more, and what made the other tensors, by what made the first operand."""
@@ -248,8 +245,6 @@ class Facts(Process):
             self.say(subject, None, "count", n)
             self.say(subject, None, "count_later" if self.n_windows else "count_first", n)
             if n:
-                self.say(subject, None, "count_even", n % 2 == 0)
-                self.even_counts[label, stage].add(min(n // 2, 63))
                 self.say(subject, None, "count_where", n)
             counter[:2] = 0, True
         for key, counter in self.flows.items():
@@ -300,8 +295,6 @@ class Facts(Process):
             return
         for label, stage in self.uneven:
             self.say({"kind": "window", **dict(label), "stage": stage}, None, "count_first", "drawn")
-        for label, stage in (of for of, counts in self.even_counts.items() if len(counts) < MIN_COUNTS):
-            self.say({"kind": "window", **dict(label), "stage": stage}, None, "count_even", False)
         for label, n in self.labels.items():
             if self.n_windows:
                 self.say({"kind": "run", **dict(label)}, None, "rate", (n, self.n_windows))
