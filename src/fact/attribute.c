@@ -15,6 +15,7 @@
 
 #include "fact/how_often.h"
 #include "fact/number_range.h"
+#include "fact/number_span.h"
 #include "fact/one_value.h"
 #include "fact/tensor_content.h"
 #include "fact/trend_rule.h"
@@ -88,6 +89,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(MADE_OF, ARG_SOURCE, LAW, MANY, .is_of_chain = true),
     ROW(APART, ARG_SOURCE, LAW, MANY, .is_of_chain = true),
     BY(number_range, ABOUT, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT),
+    BY(number_span, SPAN, ARG_VALUE, CHOICE, ONE, .asks = TC_ASKS_CONTENT),
     BY(number_range, MAGNITUDE, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT),
     BY(number_range, DISTINCT, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT),
     ROW(RANKS, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT, .never = {TC_FACT_SOME}),

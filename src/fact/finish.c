@@ -16,6 +16,7 @@
 #include "fact/inside.h"
 #include "fact/missing.h"
 #include "fact/needs.h"
+#include "fact/number_span.h"
 #include "fact/occasion.h"
 #include "fact/order.h"
 #include "fact/setting_facts.h"
@@ -257,14 +258,67 @@ static struct tc_fact_windows windows_of(const struct tc_fact_slot *slot, const 
     return (struct tc_fact_windows){met ? met : 1, run->n_windows};
 }
 
+/* Is it a number of calls at the top of the script, of its own modules and methods, or of what it
+ * does in a backward? */
+static bool is_told_number(const struct tc_facts *facts, const struct tc_fact *fact)
+{
+    const tc_sym around = fact->subject.fields[TC_FACT_IN];
+    uint64_t known;
+
+    return fact->attribute == TC_ATTRIBUTE_VALUE && fact->subject.kind == TC_SUBJECT_CALL &&
+           (around == TC_NO_SYM || tc_map_get(&facts->own, around, &known));
+}
+
+/* Which numbers the slot had in the whole run. */
+static void tell_span(struct tc_facts *facts, const struct tc_fact_slot *slot,
+                      const struct tc_fact_windows *windows)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    struct tc_fact fact = slot->fact;
+
+    fact.attribute = TC_ATTRIBUTE_SPAN;
+    if (is_told_number(facts, &slot->fact) && tc_fact_tell_span(facts->table.symbols, slot, &text))
+        tell(facts, tc_fact_key_symbol(&fact, facts->table.symbols),
+             tc_strtab_intern(facts->table.symbols, text.text, text.size), 1, windows);
+    tc_strbuf_release(&text);
+}
+
 static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot,
                          const struct extent *run)
 {
     const tc_sym key = tc_fact_key_symbol(&slot->fact, facts->table.symbols);
     const struct tc_fact_windows windows = windows_of(slot, run);
 
+    if (is_whole(facts))
+        tell_span(facts, slot, &windows);
     for (unsigned i = 0; i < slot->n_values; i++) /* what varies was not met for each value */
         tell(facts, key, slot->values[i], slot->n[i], slot->n_values > 1 ? &no_windows : &windows);
+}
+
+/* Judging, once all calls are counted: the numbers of the whole run, and what is rare. */
+static void judge_counted(struct tc_facts *facts)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    const struct tc_fact_watch *w = first_watch(facts);
+
+    for (size_t i = 0; is_whole(facts) && i < facts->table.slots.n; i++) {
+        struct tc_fact_slot *slot = &facts->table.slots.items[i];
+        struct tc_place place = tc_fact_end_of(w);
+        place.at = slot->at == TC_NO_SYM ? place.at : slot->at;
+        tc_strbuf_reset(&text);
+        tc_fact_tell_rare(facts, (uint32_t)i, w->last_lead);
+        const enum tc_fact_run outcome =
+            tc_fact_slot_rule(slot)->of_run
+                ? tc_fact_slot_rule(slot)->of_run(facts->table.symbols, slot, &text)
+                : TC_FACT_RUN_UNDECIDED;
+        slot->held += outcome == TC_FACT_RUN_HELD;
+        if (outcome != TC_FACT_RUN_BROKEN)
+            continue;
+        tc_fact_say(facts, &slot->fact.subject, slot->fact.path,
+                    (enum tc_attribute)slot->fact.attribute, text.text);
+        tc_fact_settle_said(facts, 1, w->last_lead, &place);
+    }
+    tc_strbuf_release(&text);
 }
 
 void tc_fact_finish(struct tc_facts *facts)
@@ -275,8 +329,8 @@ void tc_fact_finish(struct tc_facts *facts)
     if (facts->table.is_judging)
         miss_calls(facts);
     count_classes(facts);
-    for (size_t i = 0; facts->table.is_judging && is_whole(facts) && i < facts->table.slots.n; i++)
-        tc_fact_tell_rare(facts, (uint32_t)i, first_watch(facts)->last_lead);
+    if (facts->table.is_judging)
+        judge_counted(facts);
     for (size_t i = 0; !facts->table.is_judging && i < facts->all.n; i++)
         tc_fact_tell_needs(facts, facts->all.items[i]);
     const struct extent run = extent_of(facts);

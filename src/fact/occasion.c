@@ -163,12 +163,23 @@ static bool breaks(struct tc_facts *facts, const struct tc_fact_entry *entry)
            !tc_fact_is_of_pass(facts, &facts->table.slots.items[entry->slot].fact, entry->value);
 }
 
+/* What only a whole run breaks is told at its end, with a line. */
+static void judge_held(struct tc_facts *facts, uint32_t number, const struct tc_place *place)
+{
+    struct tc_fact_slot *slot = &facts->table.slots.items[number];
+
+    if (!tc_fact_slot_rule(slot)->of_run)
+        tell_first_held(facts, number, place);
+    else if (facts->event->call)
+        slot->at = tc_call_at(facts->event->call);
+}
+
 static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t times,
                   tc_fact_lead lead, const struct tc_place *place)
 {
     if (!tc_fact_entry_breaks(&facts->table, entry)) {
         tc_fact_table_count(&facts->table, entry, times);
-        tell_first_held(facts, entry->slot, place);
+        judge_held(facts, entry->slot, place);
     } else if (!tc_fact_is_of_pass(facts, &facts->table.slots.items[entry->slot].fact,
                                    entry->value)) {
         judge_broken(facts, entry, times, lead, place);

@@ -35,10 +35,11 @@ tc_sym tc_fact_propose_one(struct tc_strtab *symbols, enum tc_attribute attribut
     return tc_fact_only_value(symbols, attribute, outcomes, as_it_is);
 }
 
-static bool holds(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen)
+bool tc_fact_holds_one(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen)
 {
     (void)symbols;
     return seen == claim->value;
 }
 
-const struct tc_fact_rule tc_fact_one_value = {.propose = tc_fact_propose_one, .holds = holds};
+const struct tc_fact_rule tc_fact_one_value = {.propose = tc_fact_propose_one,
+                                               .holds = tc_fact_holds_one};

@@ -15,6 +15,7 @@ typedef tc_sym tc_fact_reading(struct tc_strtab *symbols, enum tc_attribute attr
 
 tc_sym tc_fact_propose_one(struct tc_strtab *symbols, enum tc_attribute attribute,
                            const struct tc_outcomes *outcomes);
+bool tc_fact_holds_one(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen);
 /* What all that was met says alike; TC_NO_SYM where it says several things. */
 tc_sym tc_fact_only_value(struct tc_strtab *symbols, enum tc_attribute attribute,
                           const struct tc_outcomes *outcomes, tc_fact_reading *read);

@@ -33,6 +33,9 @@ static uint32_t slot_of(const struct tc_fact_reader *r, enum tc_attribute attrib
 static void add(struct tc_fact_reader *r, enum tc_attribute attribute)
 {
     tc_fact_table_add(r->table, slot_of(r, attribute), r->text.text, r->text.size, r->out);
+    if (attribute == TC_ATTRIBUTE_VALUE && r->table->is_judging && r->text.text[0] != '"')
+        tc_fact_table_add(r->table, slot_of(r, TC_ATTRIBUTE_SPAN), r->text.text, r->text.size,
+                          r->out); /* a text, as "inf" is one, is none of the numbers */
 }
 
 /* Judging: was it made, perhaps, by a call that was not told of? */

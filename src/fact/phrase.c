@@ -390,7 +390,9 @@ static void add_operands(const char *text, struct tc_strbuf *out)
 
 static void add_text(enum tc_attribute attribute, const char *text, struct tc_strbuf *out)
 {
-    const char *rest = attribute == TC_ATTRIBUTE_COURSE ? strstr(text, " after ") : NULL;
+    const char *rest = attribute == TC_ATTRIBUTE_SPAN     ? strstr(text, " (digest ")
+                       : attribute == TC_ATTRIBUTE_COURSE ? strstr(text, " after ")
+                                                          : NULL;
 
     if (attribute == TC_ATTRIBUTE_SOURCE && strchr(text, '.')) {
         tc_describe_call_name(text, out);

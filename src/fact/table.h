@@ -20,7 +20,8 @@ static inline const struct tc_fact_rule *tc_fact_slot_rule(const struct tc_fact_
 /* What one occasion says of one slot. */
 struct tc_fact_entry {
     uint32_t slot;
-    tc_sym value;
+    tc_sym value;   /* TC_NO_SYM: one that is not kept */
+    bool is_number; /* counted for the slot's span */
 };
 
 struct tc_fact_entries {

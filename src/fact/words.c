@@ -106,6 +106,19 @@ static bool added(const struct said *s)
     return s->value != s->fact->value && !has_rest(s, s->fact->value, s->value);
 }
 
+/* Do both read alike, as numbers that go over one range? */
+static bool alike(const struct said *s)
+{
+    struct tc_strbuf claimed = TC_STRBUF_INIT, seen = TC_STRBUF_INIT;
+
+    tc_phrase_value(s->symbols, s->fact, s->fact->value, &claimed);
+    tc_phrase_value(s->symbols, s->fact, s->value, &seen);
+    const bool is = !strcmp(claimed.text, seen.text);
+    tc_strbuf_release(&claimed);
+    tc_strbuf_release(&seen);
+    return is;
+}
+
 /* ---- the table ------------------------------------------------------------------------------ */
 
 /*
@@ -307,6 +320,8 @@ static const struct tc_words {
     ROW(ABOUT, NULL, "%p is %v in the first three steps%k",
         "%p is %v, was %e in the first three steps,%k",
         "Is it a sum in place of a mean, or scaled by another factor?"),
+    ROW(SPAN, alike, NULL, "%p goes %v, but by other numbers than it did,%k", ""),
+    ROW(SPAN, NULL, "%p goes %v%k", "%p goes %v, went %e,%k", ""),
     ROW(MAGNITUDE, NULL, "the root mean square of %p is %v%k",
         "the root mean square of %p is %v, was %e,%k",
         "Is the data normalised once, and not twice?"),

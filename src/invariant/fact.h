@@ -128,6 +128,7 @@ enum tc_fact_field {
     X(ABOUT, "about")                   \
     X(MAGNITUDE, "magnitude")           \
     X(DISTINCT, "distinct")             \
+    X(SPAN, "span")                     \
     X(RANKS, "ranks")
 
 enum tc_attribute {
