@@ -134,6 +134,20 @@ static bool is_choice(const char *json)
     return json[0] == '"' || json[0] == '-' || isdigit((unsigned char)json[0]);
 }
 
+/* What is saved beside the model is what the script or its command line chose, also a flag, and an
+ * option that was not given. */
+static bool is_saved(const struct tc_fact *fact, const struct tc_strtab *symbols)
+{
+    const tc_sym stage = fact->subject.fields[TC_FACT_STAGE];
+
+    return stage != TC_NO_SYM && !strcmp(tc_strtab_text(symbols, stage), "checkpointing");
+}
+
+static bool is_scalar(const char *json)
+{
+    return json[0] != '{' && json[0] != '[';
+}
+
 static size_t n_dimensions(const char *shape)
 {
     size_t n = shape[0] == '[' && shape[1] != ']';
@@ -160,6 +174,8 @@ bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symb
 
     switch (rows[fact->attribute].nature) {
     case TC_CHOICE:
+        if (is_saved(fact, symbols))
+            return is_scalar(expected) && is_scalar(got);
         return is_choice(expected) && is_choice(got) && (expected[0] == '"') == (got[0] == '"');
     case TC_SIZE:
         return n_dimensions(expected) == n_dimensions(got);

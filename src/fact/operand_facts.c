@@ -338,8 +338,7 @@ static void read_object(struct tc_fact_reader *r, const struct tc_value *v, unsi
 
 static void read_array(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
 {
-    const struct tc_value *last = v->n ? &v->items[v->n - 1] : NULL;
-    int64_t more = last ? tc_value_int(tc_value_get(last, "more"), -1) : -1;
+    const int64_t more = tc_fact_left_out(v);
     size_t size = r->path.size;
 
     add_count(r, TC_ATTRIBUTE_LENGTH, more < 0 ? v->n : (double)v->n - 1 + (double)more);

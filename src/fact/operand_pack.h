@@ -46,6 +46,9 @@ struct tc_fact_pack {
 
 void tc_fact_pack_value(struct tc_fact_pack *pack, const struct tc_value *value, unsigned depth);
 
+/* How many elements of a list the trace leaves out: its last item says so, and nothing else. -1 if
+ * it has all. */
+int64_t tc_fact_left_out(const struct tc_value *list);
 /* What a value is; and of a scalar member of a tensor the attribute, TC_N_ATTRIBUTES if it says
  * nothing here. */
 bool tc_fact_is_tensor(const struct tc_value *value);
