@@ -241,10 +241,73 @@ void check_end(struct tc_app *app, const struct check_options *options, enum tc_
 /* ---- what broke is meant -----------------------------------------------------------------------
  */
 
+struct accepting {
+    struct tc_app *app;
+    const struct tc_check_config *check; /* of the check that found it */
+};
+
+static bool on_progress(void *context, size_t i, size_t n, uint64_t bytes)
+{
+    return tc_app_progress(((struct accepting *)context)->app, i, n, bytes);
+}
+
+static void on_text(void *context, const char *text, size_t size)
+{
+    (void)context;
+    (void)text;
+    (void)size;
+}
+
+static void say_renamed(void *context, const char *from, const char *to)
+{
+    tc_app_say(((struct accepting *)context)->app, "%s is %s now: what was known of it is kept",
+               from, to);
+}
+
+/* What breaks by a file in which names are others. */
+static enum tc_status judge_renamed(void *context, const char *file, const char *output_dir,
+                                    struct tc_error *err)
+{
+    const struct tc_check_config *check = ((struct accepting *)context)->check;
+    struct tc_notes *notes = tc_notes_new(); /* were said */
+    struct tc_check_result result;
+    const struct tc_check_config config = {
+        .traces = check->traces,
+        .n_traces = check->n_traces,
+        .invariants = &file,
+        .n_invariants = 1,
+        .suppress = check->suppress,
+        .jobs = check->jobs,
+        .no_html_report = true,
+        .output_dir = output_dir,
+        .quiet = true,
+        .write = on_text,
+        .progress = on_progress,
+        .context = context,
+    };
+    enum tc_status status = tc_check_run(&config, &result, notes, err);
+
+    tc_notes_free(notes);
+    return status;
+}
+
+static void say_accepted(struct tc_app *app, const struct tc_accept_config *config,
+                         const struct tc_accept_result *r)
+{
+    tc_app_say(app,
+               "accepted in %s: %" PRIu64 " invariant%s what %s, %" PRIu64
+               " that do%s not hold any more %s gone, %" PRIu64 " %s new",
+               config->file, r->n_replaced, r->n_replaced == 1 ? " says" : "s say",
+               config->n_traces == 1 ? "this run shows" : "these runs show", r->n_removed,
+               r->n_removed == 1 ? "es" : "", r->n_removed == 1 ? "is" : "are", r->n_new,
+               r->n_new == 1 ? "is" : "are");
+}
+
 static enum tc_status accept(struct tc_app *app, const struct check_options *options,
                              const struct tc_check_config *check, struct tc_notes *notes,
                              struct tc_error *err)
 {
+    struct accepting accepting = {app, check};
     struct tc_accept_result result;
     char *violations = tc_fs_join(check->output_dir, "violations.jsonl");
     char date[16];
@@ -260,17 +323,16 @@ static enum tc_status accept(struct tc_app *app, const struct check_options *opt
         .note = options->note,
         .date = date,
         .jobs = check->jobs,
-        .progress = tc_app_progress,
-        .context = app,
+        .judge = judge_renamed,
+        .renamed = say_renamed,
+        .progress = on_progress,
+        .context = &accepting,
     };
     enum tc_status status = tc_accept_run(&config, &result, notes, err);
-    if (!status)
-        tc_app_say(app,
-                   "accepted in %s: %" PRIu64 " invariant%s what %s, %" PRIu64
-                   " that do%s not hold any more %s gone",
-                   config.file, result.n_replaced, result.n_replaced == 1 ? " says" : "s say",
-                   config.n_traces == 1 ? "this run shows" : "these runs show", result.n_removed,
-                   result.n_removed == 1 ? "es" : "", result.n_removed == 1 ? "is" : "are");
+    if (!status && !(result.n_replaced || result.n_removed || result.n_renamed || result.n_new))
+        tc_app_say(app, "nothing broke, and nothing is new: there is nothing to accept");
+    else if (!status)
+        say_accepted(app, &config, &result);
     tc_free(violations);
     return status;
 }
@@ -287,10 +349,6 @@ static enum tc_status accept_if_asked(struct tc_app *app, const struct check_opt
         return tc_error_set(err, TC_E_USAGE, "%s, so nothing of it is accepted",
                             result->n_runs_failed ? "the run itself failed"
                                                   : "a part of the trace could not be read");
-    if (!result->n_failed) {
-        tc_app_say(app, "nothing broke: there is nothing to accept");
-        return TC_OK;
-    }
     const enum tc_status status = accept(app, options, config, notes, err);
     if (!status)
         app->exit_status = 0;

@@ -229,7 +229,8 @@ static enum tc_status diff(struct tc_app *app, const struct infer_options *optio
         .context = app,
     };
     enum tc_status status = tc_sets_diff(&config, &result, err);
-    app->exit_status = !status && result.n_changed + result.n_new + result.n_gone;
+    app->exit_status =
+        !status && result.n_changed + result.n_new + result.n_gone + result.n_renamed;
     return status;
 }
 

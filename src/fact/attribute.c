@@ -245,3 +245,27 @@ bool tc_fact_is_claimed(uint32_t attribute, const char *value)
             return false;
     return !row->only || !strcmp(value, row->only);
 }
+
+/* A number with more digits was computed. */
+#define MAX_DIGITS 6
+
+static size_t n_digits(const char *number)
+{
+    size_t n = 0;
+
+    for (; *number && *number != 'e'; number++)
+        n += isdigit((unsigned char)*number) != 0;
+    return n;
+}
+
+bool tc_fact_needs_two_runs(const struct tc_fact *fact, const struct tc_strtab *symbols)
+{
+    const struct tc_fact_rule *rule = rows[fact->attribute].rule;
+    const char *value = tc_strtab_text(symbols, fact->value);
+    const bool is_number = isdigit((unsigned char)value[0]) || value[0] == '-';
+
+    if (rule != &tc_fact_one_value && rule != &tc_fact_how_often)
+        return true;
+    return fact->attribute == TC_ATTRIBUTE_VALUE && is_number &&
+           (is_result(fact, symbols) || n_digits(value) > MAX_DIGITS);
+}

@@ -102,6 +102,9 @@ double tc_fact_doubt(const struct tc_fact *fact, const struct tc_strtab *symbols
 /* Does a script that has this value throughout make a rule of it? */
 bool tc_fact_is_claimed(uint32_t attribute, const char *value);
 
+/* May a run that was alone have had the value by its seed: a number that was computed? */
+bool tc_fact_needs_two_runs(const struct tc_fact *fact, const struct tc_strtab *symbols);
+
 /* Does an amount of which this was seen follow from a setting that was changed from one number to
  * another? A length in proportion; a count that rises by a multiple of the
  * difference, or falls in proportion. */

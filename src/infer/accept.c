@@ -2,54 +2,46 @@
 /*
  * accept.c - an invariant file after a change that was meant
  *
- * The runs are learned from alone, with all that others imply, and what broke is looked up there by
- * what it speaks of. Nothing that did not break is taken from them: one
- * run shows too little of what is chance.
+ * The runs are learned from alone, with all that others imply. First the file takes on new names of
+ * functions and classes, and is judged by again. What breaks then is looked up in what was learned,
+ * by what it speaks of. Of what did not break nothing is taken from the runs, as one shows too
+ * little of what is chance; but calls that no run made before come in, as seen once.
  */
 #include <traincheck/sets.h>
 
 #include <string.h>
 
 #include "base/fs.h"
-#include "base/json.h"
 #include "base/map.h"
-#include "base/strtab.h"
-#include "base/vec.h"
 #include "infer/kept.h"
+#include "infer/seen_once.h"
+#include "infer/set_file.h"
 #include "infer/set_lines.h"
 #include <traincheck/infer.h>
+#include <traincheck/version.h>
 
 struct accepting {
     const struct tc_accept_config *config;
     struct tc_accept_result *result;
+    struct tc_set_file file;
     struct tc_strtab *broken;       /* ids */
     struct tc_strtab *subjects;     /* of invariants, as texts */
     TC_VEC(struct tc_json *) shown; /* what the runs show */
     struct tc_map by_subject;       /* -> its place in shown, from 1 */
-    struct tc_strbuf excerpts;
-    struct tc_json *kept_shown;  /* evidence of the runs */
-    struct tc_strbuf head, rest; /* the new file */
-    bool keeps_excerpts;         /* those of the runs would lack what was not traced */
-    size_t number;               /* of this entry of the header, from 1 */
+    struct tc_set_claims said, shown_said;
+    struct tc_renames renames;
+    struct tc_strbuf excerpts;  /* of the runs */
+    struct tc_json *kept_shown; /* evidence of the runs */
+    struct tc_strbuf replaced;  /* lines that broke */
+    bool is_selective;          /* the runs lack what was not traced */
+    size_t number;              /* of this entry of the header, from 1 */
 };
-
-static const char *kind_of(const struct tc_json *document)
-{
-    const char *kind = tc_json_text(tc_json_get(document, "traincheck"));
-
-    return kind ? kind : "";
-}
 
 static const char *id_of(const struct tc_json *document)
 {
     const char *id = tc_json_text(tc_json_get(document, "id"));
 
     return id ? id : "";
-}
-
-static bool has(const struct tc_strtab *ids, const char *id)
-{
-    return tc_strtab_find(ids, id, strlen(id)) != TC_NO_SYM;
 }
 
 /* ---- what broke, and what the runs show ------------------------------------------------------ */
@@ -66,26 +58,32 @@ static enum tc_status take_broken(void *context, const char *line, size_t size,
     return TC_OK;
 }
 
+static void take_invariant(struct accepting *a, const struct tc_json *document)
+{
+    bool is_new;
+    uint64_t *slot = tc_map_at(&a->by_subject, tc_subject_of_line(a->subjects, document), &is_new);
+
+    tc_set_claims_add(&a->shown_said, document);
+    if (!is_new)
+        return;
+    tc_vec_push(&a->shown, tc_json_copy(document));
+    *slot = a->shown.n;
+}
+
 static enum tc_status take_shown(void *context, const char *line, size_t size,
                                  const struct tc_json *document, struct tc_error *err)
 {
     struct accepting *a = context;
-
-    bool is_new;
+    const char *kind = tc_json_text(tc_json_get(document, "traincheck"));
 
     (void)err;
-    if (!strcmp(kind_of(document), "excerpt")) {
+    if (kind && !strcmp(kind, "excerpt")) {
         tc_strbuf_add(&a->excerpts, line, size);
         tc_strbuf_addc(&a->excerpts, '\n');
     } else if (tc_is_kept_line(document)) {
         a->kept_shown = tc_json_copy(document);
     } else if (tc_is_invariant_line(document)) {
-        uint64_t *slot =
-            tc_map_at(&a->by_subject, tc_subject_of_line(a->subjects, document), &is_new);
-        if (!is_new)
-            return TC_OK;
-        tc_vec_push(&a->shown, tc_json_copy(document));
-        *slot = a->shown.n;
+        take_invariant(a, document);
     }
     return TC_OK;
 }
@@ -129,14 +127,125 @@ static enum tc_status learn(struct accepting *a, struct tc_notes *notes, struct 
 
     if (!status)
         status = tc_each_line("what the runs show", &learning.text, take_shown, a, err);
-    a->keeps_excerpts = result.n_selective > 0;
-    if (a->keeps_excerpts)
-        tc_strbuf_reset(&a->excerpts);
+    a->is_selective = result.n_selective > 0;
     tc_strbuf_release(&learning.text);
     return status;
 }
 
+/* ---- new names ------------------------------------------------------------------------------- */
+
+/* What breaks with the new names, by a check that is made into a folder beside the reports. */
+static enum tc_status judge_again(struct accepting *a, struct tc_error *err)
+{
+    const struct tc_accept_config *c = a->config;
+    const size_t size = (size_t)(tc_fs_base(c->violations) - c->violations);
+    struct tc_strbuf text = TC_STRBUF_INIT, folder = TC_STRBUF_INIT;
+
+    tc_strbuf_add(&folder, c->violations, size);
+    tc_strbuf_adds(&folder, "renamed");
+    char *file = tc_fs_join(folder.text, "invariants.jsonl");
+    char *violations = tc_fs_join(folder.text, "violations.jsonl");
+    enum tc_status status = tc_fs_mkdirs(folder.text, err);
+    if (!status)
+        status = tc_set_file_print(&a->file, &text, err);
+    if (!status)
+        status = tc_fs_write(file, text.text ? text.text : "", text.size, err);
+    if (!status)
+        status = c->judge(c->context, file, folder.text, err);
+    tc_strtab_free(a->broken);
+    a->broken = tc_strtab_new();
+    if (!status)
+        status = tc_each_line_of_file(violations, take_broken, a, err);
+    tc_free(file);
+    tc_free(violations);
+    tc_strbuf_release(&folder);
+    tc_strbuf_release(&text);
+    return status;
+}
+
+static enum tc_status rename_all(struct accepting *a, struct tc_error *err)
+{
+    enum tc_status status;
+
+    for (size_t i = 0; i < a->file.lines.n; i++)
+        if (tc_is_invariant_line(a->file.lines.items[i].document))
+            tc_set_claims_add(&a->said, a->file.lines.items[i].document);
+    if (!a->config->judge)
+        return TC_OK;
+    tc_renames_find(&a->said, &a->shown_said, &a->renames);
+    a->result->n_renamed = a->renames.items.n;
+    if (!a->renames.items.n)
+        return TC_OK;
+    for (size_t i = 0; a->config->renamed && i < a->renames.items.n; i++)
+        a->config->renamed(a->config->context, a->renames.items.items[i].from,
+                           a->renames.items.items[i].to);
+    status = tc_set_file_rename(&a->file, &a->renames, err);
+    return status ? status : judge_again(a, err);
+}
+
+/* ---- what broke ------------------------------------------------------------------------------ */
+
+static enum tc_status replace_line(struct accepting *a, size_t i, const struct tc_json *shown,
+                                   struct tc_error *err)
+{
+    struct tc_json *document = tc_json_copy(shown);
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_json_set_number(document, "accepted", (double)a->number);
+    tc_json_print(document, &text);
+    const enum tc_status status = tc_set_file_replace(&a->file, i, text.text, err);
+    a->result->n_replaced++;
+    tc_json_free(document);
+    tc_strbuf_release(&text);
+    return status;
+}
+
+static enum tc_status take_the_place(struct accepting *a, struct tc_error *err)
+{
+    enum tc_status status = TC_OK;
+    uint64_t shown;
+
+    for (size_t i = 0; i < a->file.lines.n && !status; i++) {
+        const struct tc_set_line *line = &a->file.lines.items[i];
+        const char *id = line->text ? id_of(line->document) : "";
+        if (!*id || !tc_is_invariant_line(line->document) ||
+            tc_strtab_find(a->broken, id, strlen(id)) == TC_NO_SYM)
+            continue;
+        tc_strbuf_addf(&a->replaced, "%s\n", line->text);
+        if (tc_map_get(&a->by_subject, tc_subject_of_line(a->subjects, line->document), &shown)) {
+            status = replace_line(a, i, a->shown.items[shown - 1], err);
+        } else {
+            status = tc_set_file_replace(&a->file, i, NULL, err);
+            a->result->n_removed++;
+        }
+    }
+    return status;
+}
+
+/* A call that was not traced looks like one that was not made: then nothing is new. */
+static enum tc_status take_what_is_new(struct accepting *a, struct tc_error *err)
+{
+    struct tc_strtab *new_keys = a->is_selective ? NULL : tc_strtab_new();
+    enum tc_status status = TC_OK;
+
+    if (a->file.kept && a->kept_shown)
+        status = tc_kept_accept(&a->file.kept, &a->replaced, a->kept_shown, new_keys, err);
+    if (!status && a->file.kept && a->kept_shown && new_keys)
+        status = tc_seen_once_add(&a->file, new_keys, a->number, &a->result->n_new, err);
+    tc_strtab_free(new_keys);
+    return status;
+}
+
 /* ---- the file -------------------------------------------------------------------------------- */
+
+static struct tc_json *renames_to_json(const struct tc_renames *renames)
+{
+    struct tc_json *object = tc_json_object();
+
+    for (size_t i = 0; i < renames->items.n; i++)
+        tc_json_set_string(object, renames->items.items[i].from, renames->items.items[i].to);
+    return object;
+}
 
 static struct tc_json *entry_of(const struct accepting *a)
 {
@@ -149,112 +258,89 @@ static struct tc_json *entry_of(const struct accepting *a)
     if (a->config->note)
         tc_json_set_string(entry, "note", a->config->note);
     tc_json_set(entry, "runs", tc_json_strings(runs, a->config->n_traces));
+    if (a->renames.items.n)
+        tc_json_set(entry, "renamed", renames_to_json(&a->renames));
     tc_json_set_number(entry, "replaced", (double)a->result->n_replaced);
     tc_json_set_number(entry, "removed", (double)a->result->n_removed);
+    tc_json_set_number(entry, "new", (double)a->result->n_new);
     tc_free(runs);
     return entry;
 }
 
-/* The header that was there; its entries are counted before the lines below it are met. */
-static enum tc_status take_header(struct accepting *a, const struct tc_json *document)
+static void add_entry(struct accepting *a)
 {
-    a->number = tc_json_count(tc_json_get(document, "accepted")) + 1;
-    tc_strbuf_reset(&a->head);
-    tc_json_print(document, &a->head);
-    return TC_OK;
-}
-
-static void add_replaced(struct accepting *a, const struct tc_json *shown)
-{
-    struct tc_json *document = tc_json_copy(shown);
-
-    tc_json_set_number(document, "accepted", (double)a->number);
-    tc_json_print_line(document, &a->rest);
-    a->result->n_replaced++;
-}
-
-static enum tc_status take_excerpt(struct accepting *a, const char *line, size_t size)
-{
-    if (a->keeps_excerpts) {
-        tc_strbuf_add(&a->excerpts, line, size);
-        tc_strbuf_addc(&a->excerpts, '\n');
+    if (!a->file.header) {
+        a->file.header = tc_json_object();
+        tc_json_set_string(a->file.header, "traincheck", "invariants");
+        tc_json_set_number(a->file.header, "schema", TC_INVARIANT_SCHEMA);
     }
-    return TC_OK;
-}
-
-static enum tc_status take_line(void *context, const char *line, size_t size,
-                                const struct tc_json *document, struct tc_error *err)
-{
-    struct accepting *a = context;
-
-    uint64_t shown;
-
-    if (!strcmp(kind_of(document), "invariants"))
-        return take_header(a, document);
-    if (!strcmp(kind_of(document), "excerpt"))
-        return take_excerpt(a, line, size);
-    if (tc_is_kept_line(document) && a->kept_shown)
-        return tc_kept_accept(a->config->file, a->broken, document, a->kept_shown, &a->rest, err);
-    if (!tc_is_invariant_line(document) || !has(a->broken, id_of(document))) {
-        tc_strbuf_add(&a->rest, line, size);
-        tc_strbuf_addc(&a->rest, '\n');
-    } else if (tc_map_get(&a->by_subject, tc_subject_of_line(a->subjects, document), &shown)) {
-        add_replaced(a, a->shown.items[shown - 1]);
-    } else {
-        a->result->n_removed++;
-    }
-    return TC_OK;
+    const struct tc_json *before = tc_json_get(a->file.header, "accepted");
+    struct tc_json *entries = before ? tc_json_copy(before) : tc_json_array();
+    tc_json_append(entries, entry_of(a));
+    tc_json_set(a->file.header, "accepted", entries);
 }
 
 static enum tc_status write_file(struct accepting *a, struct tc_error *err)
 {
+    const struct tc_accept_result *r = a->result;
     struct tc_strbuf text = TC_STRBUF_INIT;
-    struct tc_json *header = NULL;
-    enum tc_status status = tc_json_parse(a->head.text ? a->head.text : "{}",
-                                          a->head.text ? a->head.size : 2, &header, err);
 
-    if (status)
-        return status;
-    const struct tc_json *before = tc_json_get(header, "accepted");
-    struct tc_json *entries = before ? tc_json_copy(before) : tc_json_array();
-    tc_json_append(entries, entry_of(a));
-    tc_json_set(header, "accepted", entries);
-    tc_json_print_line(header, &text);
-    tc_strbuf_add(&text, a->excerpts.text, a->excerpts.size);
-    tc_strbuf_add(&text, a->rest.text, a->rest.size);
-    status = tc_fs_write(a->config->file, text.text, text.size, err);
+    if (!(r->n_replaced || r->n_removed || r->n_renamed || r->n_new))
+        return TC_OK;
+    add_entry(a);
+    if (!a->is_selective) {
+        tc_strbuf_reset(&a->file.excerpts);
+        tc_strbuf_add(&a->file.excerpts, a->excerpts.text, a->excerpts.size);
+    }
+    enum tc_status status = tc_set_file_print(&a->file, &text, err);
+    if (!status)
+        status = tc_fs_write(a->config->file, text.text, text.size, err);
     tc_strbuf_release(&text);
     return status;
+}
+
+static void release(struct accepting *a)
+{
+    for (size_t i = 0; i < a->shown.n; i++)
+        tc_json_free(a->shown.items[i]);
+    tc_vec_release(&a->shown);
+    tc_set_file_release(&a->file);
+    tc_set_claims_release(&a->said);
+    tc_set_claims_release(&a->shown_said);
+    tc_renames_release(&a->renames);
+    tc_json_free(a->kept_shown);
+    tc_strtab_free(a->broken);
+    tc_strtab_free(a->subjects);
+    tc_map_release(&a->by_subject);
+    tc_strbuf_release(&a->excerpts);
+    tc_strbuf_release(&a->replaced);
 }
 
 enum tc_status tc_accept_run(const struct tc_accept_config *config, struct tc_accept_result *result,
                              struct tc_notes *notes, struct tc_error *err)
 {
-    struct accepting a = {.config = config,
-                          .result = result,
-                          .broken = tc_strtab_new(),
-                          .subjects = tc_strtab_new(),
-                          .number = 1};
+    struct accepting a = {
+        .config = config, .result = result, .broken = tc_strtab_new(), .subjects = tc_strtab_new()};
 
     *result = (struct tc_accept_result){0};
+    tc_set_claims_init(&a.said);
+    tc_set_claims_init(&a.shown_said);
     enum tc_status status = tc_fs_may_write(config->file, err);
+    if (!status)
+        status = tc_set_file_read(config->file, &a.file, err);
+    a.number = tc_json_count(tc_json_get(a.file.header, "accepted")) + 1;
     if (!status)
         status = tc_each_line_of_file(config->violations, take_broken, &a, err);
     if (!status)
         status = learn(&a, notes, err);
     if (!status)
-        status = tc_each_line_of_file(config->file, take_line, &a, err);
+        status = rename_all(&a, err);
+    if (!status)
+        status = take_the_place(&a, err);
+    if (!status)
+        status = take_what_is_new(&a, err);
     if (!status)
         status = write_file(&a, err);
-    for (size_t i = 0; i < a.shown.n; i++)
-        tc_json_free(a.shown.items[i]);
-    tc_vec_release(&a.shown);
-    tc_json_free(a.kept_shown);
-    tc_strtab_free(a.broken);
-    tc_strtab_free(a.subjects);
-    tc_map_release(&a.by_subject);
-    tc_strbuf_release(&a.excerpts);
-    tc_strbuf_release(&a.head);
-    tc_strbuf_release(&a.rest);
+    release(&a);
     return status;
 }

@@ -81,12 +81,63 @@ enum tc_status tc_kept_read(const struct tc_json *document, struct tc_evidence *
     return status;
 }
 
+/* ---- as text --------------------------------------------------------------------------------- */
+
+static enum tc_status unpack(const struct tc_json *document, struct tc_strbuf *text,
+                             struct tc_error *err)
+{
+    struct tc_strbuf packed = TC_STRBUF_INIT;
+    enum tc_status status = decode(document, &packed, err);
+
+    if (!status)
+        status = tc_evidence_unpack(&packed, text, err);
+    tc_strbuf_release(&packed);
+    return status;
+}
+
+/* The document takes the place of *kept. */
+static enum tc_status pack(const struct tc_strbuf *text, struct tc_json **kept,
+                           struct tc_error *err)
+{
+    struct tc_strbuf packed = TC_STRBUF_INIT, line = TC_STRBUF_INIT;
+    struct tc_json *document = NULL;
+    enum tc_status status = tc_evidence_pack(text, &packed, err);
+
+    if (!status) {
+        print_line(&packed, &line);
+        status = tc_json_parse(line.text, line.size - 1, &document, err);
+    }
+    if (!status) {
+        tc_json_free(*kept);
+        *kept = document;
+    }
+    tc_strbuf_release(&packed);
+    tc_strbuf_release(&line);
+    return status;
+}
+
+enum tc_status tc_kept_rename(struct tc_json **kept, const struct tc_renames *renames,
+                              struct tc_error *err)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT, renamed = TC_STRBUF_INIT;
+    enum tc_status status = unpack(*kept, &text, err);
+
+    if (!status) {
+        tc_renames_apply(renames, text.text, text.size, &renamed);
+        status = pack(&renamed, kept, err);
+    }
+    tc_strbuf_release(&text);
+    tc_strbuf_release(&renamed);
+    return status;
+}
+
 /* ---- what is accepted ------------------------------------------------------------------------ */
 
 struct accepting {
-    struct tc_strtab *keys; /* of the rows that are replaced: source, newline, key */
-    bool takes_keys;        /* those rows, or all others */
-    struct tc_json *header; /* of the first */
+    struct tc_strtab *keys;     /* of the rows that are replaced: source, newline, key */
+    struct tc_strtab *known;    /* of all rows that were there */
+    struct tc_strtab *new_keys; /* of rows that are the first of their key; NULL: left out */
+    struct tc_json *header;
     TC_VEC(char *) lines;
 };
 
@@ -95,30 +146,70 @@ static bool has(const struct tc_strtab *texts, const char *text)
     return tc_strtab_find(texts, text, strlen(text)) != TC_NO_SYM;
 }
 
-/* What the invariants with these ids rest on. */
-static enum tc_status find_keys(const char *file, const struct tc_strtab *ids,
-                                struct tc_strtab *keys, struct tc_error *err)
+void tc_kept_key_of(const struct tc_invariant *x, struct tc_strtab *symbols, struct tc_strbuf *out)
+{
+    const struct tc_relation *relation = tc_relation_find(tc_strtab_text(symbols, x->relation));
+
+    if (!relation || x->unchecked)
+        return;
+    const tc_sym key = tc_relation_key(relation, symbols, x->params, x->n_params);
+    tc_strbuf_addf(out, "%s\n%s", relation->source->name, tc_strtab_text(symbols, key));
+}
+
+/* What the invariants in these lines rest on. */
+static enum tc_status find_keys(const struct tc_strbuf *lines, struct tc_strtab *keys,
+                                struct tc_error *err)
 {
     struct tc_invariant_set set;
     struct tc_strtab *symbols = tc_symbols_new();
     enum tc_status status;
 
     tc_invariant_set_init(&set, symbols);
-    status = tc_invariant_set_read_file(&set, file, file, false, err);
+    status = tc_invariant_set_read_text(&set, lines, "accepted invariants", err);
     for (size_t i = 0; !status && i < set.items.n; i++) {
-        const struct tc_invariant *x = set.items.items[i];
-        const struct tc_relation *relation = tc_relation_find(tc_strtab_text(symbols, x->relation));
         struct tc_strbuf text = TC_STRBUF_INIT;
-        if (!relation || x->unchecked || !has(ids, x->id))
-            continue;
-        const tc_sym key = tc_relation_key(relation, symbols, x->params, x->n_params);
-        tc_strbuf_addf(&text, "%s\n%s", relation->source->name, tc_strtab_text(symbols, key));
-        tc_strtab_intern_text(keys, text.text);
+        tc_kept_key_of(set.items.items[i], symbols, &text);
+        if (text.size)
+            tc_strtab_intern(keys, text.text, text.size);
         tc_strbuf_release(&text);
     }
     tc_invariant_set_release(&set);
     tc_strtab_free(symbols);
     return status;
+}
+
+/* "source\nkey"; false: it is the header. */
+static bool key_of_row(const struct tc_json *row, struct tc_strbuf *out)
+{
+    const char *source = tc_json_text(tc_json_get(row, "source"));
+    const char *key = tc_json_text(tc_json_get(row, "key"));
+
+    if (!source || !key)
+        return false;
+    tc_strbuf_addf(out, "%s\n%s", source, key);
+    return true;
+}
+
+/* A row that was there: it stays unless those of its key are replaced. */
+static enum tc_status take_row(void *context, const char *line, size_t size,
+                               const struct tc_json *document, struct tc_error *err)
+{
+    struct accepting *a = context;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    (void)err;
+    if (!key_of_row(document, &text)) {
+        a->header = a->header ? a->header : tc_json_copy(document);
+        return TC_OK;
+    }
+    tc_strtab_intern(a->known, text.text, text.size);
+    if (!has(a->keys, text.text)) {
+        tc_strbuf_reset(&text);
+        tc_strbuf_add(&text, line, size);
+        tc_vec_push(&a->lines, tc_strbuf_take(&text));
+    }
+    tc_strbuf_release(&text);
+    return TC_OK;
 }
 
 /* The row of an accepted run speaks for all runs that were learned from. */
@@ -133,43 +224,34 @@ static char *line_for_all(const struct accepting *a, const struct tc_json *docum
     return tc_strbuf_take(&text);
 }
 
-static enum tc_status take_row(void *context, const char *line, size_t size,
-                               const struct tc_json *document, struct tc_error *err)
+static enum tc_status take_shown_row(void *context, const char *line, size_t size,
+                                     const struct tc_json *document, struct tc_error *err)
 {
     struct accepting *a = context;
-    const char *source = tc_json_text(tc_json_get(document, "source"));
-    const char *key = tc_json_text(tc_json_get(document, "key"));
     struct tc_strbuf text = TC_STRBUF_INIT;
 
+    (void)line;
+    (void)size;
     (void)err;
-    if (!source || !key) {
-        a->header = a->header ? a->header : tc_json_copy(document);
+    if (!key_of_row(document, &text))
         return TC_OK;
-    }
-    tc_strbuf_addf(&text, "%s\n%s", source, key);
-    if (has(a->keys, text.text) != a->takes_keys) {
-        tc_strbuf_release(&text);
-        return TC_OK;
-    }
-    tc_strbuf_reset(&text);
-    tc_strbuf_add(&text, line, size);
-    tc_vec_push(&a->lines, a->takes_keys ? line_for_all(a, document) : tc_strdup(text.text));
+    const bool is_new = a->new_keys && !has(a->known, text.text);
+    if (is_new)
+        tc_strtab_intern(a->new_keys, text.text, text.size);
+    if (is_new || has(a->keys, text.text))
+        tc_vec_push(&a->lines, line_for_all(a, document));
     tc_strbuf_release(&text);
     return TC_OK;
 }
 
 static enum tc_status take_rows(struct accepting *a, const struct tc_json *document,
-                                bool takes_keys, struct tc_error *err)
+                                tc_line_fn *take, struct tc_error *err)
 {
-    struct tc_strbuf packed = TC_STRBUF_INIT, text = TC_STRBUF_INIT;
-    enum tc_status status = decode(document, &packed, err);
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    enum tc_status status = unpack(document, &text, err);
 
     if (!status)
-        status = tc_evidence_unpack(&packed, &text, err);
-    a->takes_keys = takes_keys;
-    if (!status)
-        status = tc_each_line("its evidence", &text, take_row, a, err);
-    tc_strbuf_release(&packed);
+        status = tc_each_line("its evidence", &text, take, a, err);
     tc_strbuf_release(&text);
     return status;
 }
@@ -179,44 +261,41 @@ static int compare_lines(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static enum tc_status print_accepted(struct accepting *a, struct tc_strbuf *out,
-                                     struct tc_error *err)
+static enum tc_status pack_lines(struct accepting *a, struct tc_json **kept, struct tc_error *err)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT, packed = TC_STRBUF_INIT;
-    enum tc_status status;
+    struct tc_strbuf text = TC_STRBUF_INIT;
 
-    if (a->header)
-        tc_json_print_line(a->header, &text);
-    a->header = NULL; /* printed, and freed */
+    if (a->header) {
+        tc_json_print(a->header, &text);
+        tc_strbuf_addc(&text, '\n');
+    }
     if (a->lines.n)
         qsort(a->lines.items, a->lines.n, sizeof(*a->lines.items), compare_lines);
     for (size_t i = 0; i < a->lines.n; i++)
         tc_strbuf_addf(&text, "%s\n", a->lines.items[i]);
-    status = tc_evidence_pack(&text, &packed, err);
-    if (!status)
-        print_line(&packed, out);
+    const enum tc_status status = pack(&text, kept, err);
     tc_strbuf_release(&text);
-    tc_strbuf_release(&packed);
     return status;
 }
 
-enum tc_status tc_kept_accept(const char *file, const struct tc_strtab *ids,
-                              const struct tc_json *kept, const struct tc_json *shown,
-                              struct tc_strbuf *out, struct tc_error *err)
+enum tc_status tc_kept_accept(struct tc_json **kept, const struct tc_strbuf *broken,
+                              const struct tc_json *shown, struct tc_strtab *new_keys,
+                              struct tc_error *err)
 {
-    struct accepting a = {.keys = tc_strtab_new()};
-    enum tc_status status = find_keys(file, ids, a.keys, err);
+    struct accepting a = {.keys = tc_strtab_new(), .known = tc_strtab_new(), .new_keys = new_keys};
+    enum tc_status status = find_keys(broken, a.keys, err);
 
     if (!status)
-        status = take_rows(&a, kept, false, err);
+        status = take_rows(&a, *kept, take_row, err);
     if (!status)
-        status = take_rows(&a, shown, true, err);
+        status = take_rows(&a, shown, take_shown_row, err);
     if (!status)
-        status = print_accepted(&a, out, err);
+        status = pack_lines(&a, kept, err);
     for (size_t i = 0; i < a.lines.n; i++)
         tc_free(a.lines.items[i]);
     tc_vec_release(&a.lines);
     tc_json_free(a.header);
     tc_strtab_free(a.keys);
+    tc_strtab_free(a.known);
     return status;
 }

@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/safe.h"
 #include "base/vec.h"
+#include "infer/renames.h"
 #include "infer/set_lines.h"
 
 /* Of a bunch so many are told. */
@@ -26,8 +27,9 @@ struct entry {
 struct set {
     struct tc_arena *arena;
     struct tc_strtab *subjects;
-    struct tc_map by_subject;     /* -> struct entry */
-    TC_VEC(struct entry *) items; /* in the order of the file */
+    const struct tc_renames *renames; /* names that are others in the other file; or NULL */
+    struct tc_map by_subject;         /* -> struct entry */
+    TC_VEC(struct entry *) items;     /* in the order of the file */
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -79,29 +81,70 @@ static const char *value_of(struct set *set, const struct tc_json *document)
     return value;
 }
 
-static enum tc_status take(void *context, const char *line, size_t size,
-                           const struct tc_json *document, struct tc_error *err)
+/* Subject and value as the other file has them. */
+static void keep_entry(struct set *set, const struct tc_json *document,
+                       const struct tc_json *as_in_other)
 {
-    struct set *set = context;
     bool is_new;
-
-    (void)line;
-    (void)size;
-    (void)err;
-    if (!tc_is_invariant_line(document))
-        return TC_OK;
     uint64_t *slot =
-        tc_map_at(&set->by_subject, tc_subject_of_line(set->subjects, document), &is_new);
+        tc_map_at(&set->by_subject, tc_subject_of_line(set->subjects, as_in_other), &is_new);
+
     if (!is_new)
-        return TC_OK;
+        return;
     struct entry *entry = tc_arena_zalloc(set->arena, sizeof(*entry));
     *entry = (struct entry){.id = copy(set, tc_json_text(tc_json_get(document, "id"))),
                             .text = copy(set, tc_json_text(tc_json_get(document, "text"))),
                             .bunch = bunch_of(set, document),
-                            .value = value_of(set, document)};
+                            .value = value_of(set, as_in_other)};
     *slot = (uint64_t)(uintptr_t)entry;
     tc_vec_push(&set->items, entry);
+}
+
+static enum tc_status take(void *context, const char *line, size_t size,
+                           const struct tc_json *document, struct tc_error *err)
+{
+    struct set *set = context;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    struct tc_json *renamed = NULL;
+    enum tc_status status = TC_OK;
+
+    if (!tc_is_invariant_line(document))
+        return TC_OK;
+    if (set->renames && tc_renames_apply(set->renames, line, size, &text))
+        status = tc_json_parse(text.text, text.size, &renamed, err);
+    if (!status)
+        keep_entry(set, document, renamed ? renamed : document);
+    tc_json_free(renamed);
+    tc_strbuf_release(&text);
+    return status;
+}
+
+static enum tc_status take_claim(void *context, const char *line, size_t size,
+                                 const struct tc_json *document, struct tc_error *err)
+{
+    (void)line;
+    (void)size;
+    (void)err;
+    if (tc_is_invariant_line(document))
+        tc_set_claims_add(context, document);
     return TC_OK;
+}
+
+static enum tc_status find_renames(const struct tc_sets_diff_config *config,
+                                   struct tc_renames *renames, struct tc_error *err)
+{
+    struct tc_set_claims before, after;
+
+    tc_set_claims_init(&before);
+    tc_set_claims_init(&after);
+    enum tc_status status = tc_each_line_of_file(config->before, take_claim, &before, err);
+    if (!status)
+        status = tc_each_line_of_file(config->after, take_claim, &after, err);
+    if (!status)
+        tc_renames_find(&before, &after, renames);
+    tc_set_claims_release(&before);
+    tc_set_claims_release(&after);
+    return status;
 }
 
 static void pair(const struct set *a, const struct set *b)
@@ -186,6 +229,19 @@ static void print_changed(const struct set *after, struct tc_strbuf *out)
     }
 }
 
+static void print_renames(const struct tc_renames *renames, struct tc_strbuf *out)
+{
+    if (renames->items.n)
+        tc_strbuf_adds(out, "\nanother name:\n");
+    for (size_t i = 0; i < renames->items.n; i++) {
+        tc_strbuf_adds(out, "  ");
+        add_safe(out, renames->items.items[i].from);
+        tc_strbuf_adds(out, " is ");
+        add_safe(out, renames->items.items[i].to);
+        tc_strbuf_adds(out, " now\n");
+    }
+}
+
 static void print_counts(const struct tc_sets_diff_result *r, struct tc_strbuf *out)
 {
     tc_strbuf_addf(out,
@@ -214,8 +270,20 @@ static void add_line(const char *what, const struct entry *before, const struct 
     tc_json_print_line(object, out);
 }
 
+static void add_rename(const struct tc_rename *rename, struct tc_strbuf *out)
+{
+    struct tc_json *object = tc_json_object();
+
+    tc_json_set_string(object, "what", "renamed");
+    tc_json_set_string(object, "was", rename->from);
+    tc_json_set_string(object, "is", rename->to);
+    tc_json_print_line(object, out);
+}
+
 static void print_json(const struct set *before, const struct set *after, struct tc_strbuf *out)
 {
+    for (size_t i = 0; i < before->renames->items.n; i++)
+        add_rename(&before->renames->items.items[i], out);
     for (size_t i = 0; i < after->items.n; i++) {
         const struct entry *entry = after->items.items[i];
         if (is_changed(entry))
@@ -243,30 +311,41 @@ static void count(const struct set *before, const struct set *after, struct tc_s
         r->n_gone += !before->items.items[i]->other;
 }
 
+static void print(const struct set *before, const struct set *after, bool json,
+                  const struct tc_sets_diff_result *result, struct tc_strbuf *out)
+{
+    if (json) {
+        print_json(before, after, out);
+        return;
+    }
+    print_counts(result, out);
+    print_renames(before->renames, out);
+    print_changed(after, out);
+    print_alone(after, "new", '+', out);
+    print_alone(before, "gone", '-', out);
+}
+
 enum tc_status tc_sets_diff(const struct tc_sets_diff_config *config,
                             struct tc_sets_diff_result *result, struct tc_error *err)
 {
     struct tc_arena arena = {0};
     struct tc_strtab *subjects = tc_strtab_new();
-    struct set before = {.arena = &arena, .subjects = subjects};
+    struct tc_renames renames = {0};
+    struct set before = {.arena = &arena, .subjects = subjects, .renames = &renames};
     struct set after = {.arena = &arena, .subjects = subjects};
     struct tc_strbuf text = TC_STRBUF_INIT;
-    enum tc_status status = tc_each_line_of_file(config->before, take, &before, err);
 
     *result = (struct tc_sets_diff_result){0};
+    enum tc_status status = find_renames(config, &renames, err);
+    if (!status)
+        status = tc_each_line_of_file(config->before, take, &before, err);
     if (!status)
         status = tc_each_line_of_file(config->after, take, &after, err);
     if (!status) {
         pair(&before, &after);
         count(&before, &after, result);
-        if (config->json) {
-            print_json(&before, &after, &text);
-        } else {
-            print_counts(result, &text);
-            print_changed(&after, &text);
-            print_alone(&after, "new", '+', &text);
-            print_alone(&before, "gone", '-', &text);
-        }
+        result->n_renamed = renames.items.n;
+        print(&before, &after, config->json, result, &text);
         if (text.size)
             config->write(config->context, text.text, text.size);
     }
@@ -275,6 +354,7 @@ enum tc_status tc_sets_diff(const struct tc_sets_diff_config *config,
     tc_vec_release(&before.items);
     tc_vec_release(&after.items);
     tc_strbuf_release(&text);
+    tc_renames_release(&renames);
     tc_strtab_free(subjects);
     tc_arena_release(&arena);
     return status;

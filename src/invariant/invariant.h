@@ -153,6 +153,11 @@ enum tc_status tc_invariant_set_read(struct tc_invariant_set *set, const char *p
 enum tc_status tc_invariant_set_read_file(struct tc_invariant_set *set, const char *path,
                                           const char *name, bool is_optional, struct tc_error *err);
 
+/* Lines of a file that is in memory. */
+enum tc_status tc_invariant_set_read_text(struct tc_invariant_set *set,
+                                          const struct tc_strbuf *text, const char *name,
+                                          struct tc_error *err);
+
 /* The whole file: header (taken; may be NULL) and one line each. */
 void tc_invariant_set_print(const struct tc_invariant_set *set, struct tc_json *take_header,
                             struct tc_strbuf *out);

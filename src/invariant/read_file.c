@@ -408,28 +408,50 @@ static void add_file(struct tc_invariant_set *set, const char *name, bool is_opt
     tc_vec_push(&set->files, file);
 }
 
+/* Duplicates of what is there are no emptiness. */
+static enum tc_status read_lines(struct tc_invariant_set *set, const struct tc_strbuf *text,
+                                 const char *path, bool *is_empty, struct tc_error *err)
+{
+    enum tc_status status = TC_OK;
+    unsigned line = 0;
+
+    *is_empty = true;
+    for (size_t at = 0; !status && at < text->size;) {
+        const char *start = text->text + at;
+        const char *end = memchr(start, '\n', text->size - at);
+        size_t size = end ? (size_t)(end - start) : text->size - at;
+        at += size + 1;
+        line++;
+        if (is_blank(start, size))
+            continue;
+        *is_empty = false;
+        status = read_text_line(set, start, size, !end, err);
+        if (status)
+            tc_error_prefix(err, "%s:%u", path, line);
+    }
+    return status;
+}
+
+enum tc_status tc_invariant_set_read_text(struct tc_invariant_set *set,
+                                          const struct tc_strbuf *text, const char *name,
+                                          struct tc_error *err)
+{
+    bool is_empty;
+
+    add_file(set, name, false);
+    return read_lines(set, text, name, &is_empty, err);
+}
+
 enum tc_status tc_invariant_set_read_file(struct tc_invariant_set *set, const char *path,
                                           const char *name, bool is_optional, struct tc_error *err)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     enum tc_status status = read_text(path, &text, err);
-    bool is_empty = true; /* duplicates of what is there are no emptiness */
-    unsigned line = 0;
+    bool is_empty = false;
 
     add_file(set, name, is_optional);
-    for (size_t at = 0; !status && at < text.size;) {
-        const char *start = text.text + at;
-        const char *end = memchr(start, '\n', text.size - at);
-        size_t size = end ? (size_t)(end - start) : text.size - at;
-        at += size + 1;
-        line++;
-        if (is_blank(start, size))
-            continue;
-        is_empty = false;
-        status = read_text_line(set, start, size, !end, err);
-        if (status)
-            tc_error_prefix(err, "%s:%u", path, line);
-    }
+    if (!status)
+        status = read_lines(set, &text, path, &is_empty, err);
     if (!status && is_empty)
         status = tc_error_set(err, TC_E_FORMAT, "%s: holds no invariants", path);
     tc_strbuf_release(&text);

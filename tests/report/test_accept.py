@@ -18,8 +18,8 @@ class Accept(runs.Case):
             self.write(name)
         runs.run("infer", "-q", "--specific", "a", "b", "-o", "own.jsonl", cwd=self.work, code=0)
 
-    def write(self, name, rate=0.1, clears=True, calls=("f", "g"), exit=0):
-        t = Trace(self.work / name)
+    def write(self, name, rate=0.1, clears=True, calls=("f", "g"), exit=0, result=None, **trace):
+        t = Trace(self.work / name, **trace)
         model = t.net("w")
         optimizer = t.optimizer(model)
         for _ in range(5):
@@ -28,7 +28,7 @@ class Accept(runs.Case):
             t.forward(model)
             t.backward(model)
             for i, fn in enumerate(calls):
-                t.op(fn, args={"rate": rate}, at=f"train.py:{20 + i}")
+                t.op(fn, args={"rate": rate}, at=f"train.py:{20 + i}", value=result)
             t.step(optimizer)
             t.cut()
         t.end(exit)
@@ -81,6 +81,87 @@ class Accept(runs.Case):
             self.judge(f"rate{i}", "--accept", "--note", f"step {i}", code=0)
         self.assertEqual([e["note"] for e in json.loads(self.lines()[0])["accepted"]], ["step 1", "step 2"])
         self.assertEqual({x.get("accepted") for x in map(json.loads, self.lines()) if "id" in x}, {None, 2})
+
+    # ---- what is new
+
+    def by_subject(self, fn):
+        return [x for x in map(json.loads, self.lines()) if x.get("relation") and x["params"][0].get("fn") == fn]
+
+    def test_a_call_that_is_new_is_known_from_then_on(self):
+        self.write("more", calls=("f", "g", "h"))
+        p = self.judge("more", "--accept", code=0)
+        new = self.by_subject("h")
+        self.assertRegex(p.stderr, rf", ([1-9]\d*) are new")
+        self.assertGreater(len(new), 2)
+        self.assertEqual({(x["seen"], x["accepted"], x["evidence"]["pipelines"]) for x in new}, {("once", 1, 1)})
+        entry = json.loads(self.lines()[0])["accepted"][0]
+        self.assertEqual(entry["new"], sum('"seen":"once"' in x for x in self.lines()))
+        text = (self.work / "own.jsonl").read_text()
+        self.judge("more", "--accept", code=0)
+        self.assertEqual((self.work / "own.jsonl").read_text(), text)
+        self.write("bug", rate=0.2, calls=("f", "g", "h"))
+        self.judge("bug")
+        self.assertLess({x["id"] for x in new if x["params"][1]["attribute"] == "value"}, self.broken("bug"))
+
+    def test_a_second_run_confirms_what_was_seen_once(self):
+        for name in ("more", "later"):
+            self.write(name, calls=("f", "g", "h"))
+        self.judge("more", "--accept", code=0)
+        once = {x["id"] for x in self.by_subject("h")}
+        self.learn("--add", "later", "-o", "own.jsonl")
+        self.assertLessEqual(once, {x["id"] for x in self.by_subject("h")})
+        self.assertNotIn('"seen"', (self.work / "own.jsonl").read_text())
+
+    def test_a_number_that_a_new_call_returns_may_be_chance(self):
+        """Until another run returns it, too."""
+        for name in ("more", "later"):
+            self.write(name, calls=("f", "g", "h"), result=0.25)
+        self.judge("more", "--accept", code=0)
+
+        def numbers():
+            return [x["params"][1]["is"] for x in self.by_subject("h") if x["params"][1].get("operand") == "value"]
+
+        self.assertNotIn(0.25, numbers())
+        self.learn("--add", "later", "-o", "own.jsonl")
+        self.assertIn(0.25, numbers())
+
+    def test_nothing_is_new_in_a_trace_that_was_not_asked_for_everything(self):
+        self.write("more", rate=0.2, calls=("f", "g", "h"), selection={"apis": ["f", "g", "torch.optim.Optimizer.step"]})
+        self.judge("more", "--accept", code=0)
+        self.assertEqual(self.by_subject("h"), [])
+        self.assertEqual(json.loads(self.lines()[0])["accepted"][0]["new"], 0)
+
+    # ---- new names
+
+    def rename(self, before, after, **others):
+        self.write("x", calls=before)
+        self.write("y", calls=before)
+        runs.run("infer", "-q", "--specific", "x", "y", "-o", "own.jsonl", "--overwrite", cwd=self.work, code=0)
+        self.write("renamed", calls=after, **others)
+        return self.judge("renamed", "--accept", code=0)
+
+    def test_a_function_with_another_name_is_the_same_function(self):
+        p = self.rename(("__main__.first", "__main__.scale"), ("__main__.first", "tools.rescale"))
+        self.assertIn("__main__.scale is tools.rescale now: what was known of it is kept", p.stderr)
+        self.assertRegex(p.stderr, ", 0 that do not hold any more are gone, 0 are new")
+        self.assertEqual(json.loads(self.lines()[0])["accepted"][0]["renamed"], {"__main__.scale": "tools.rescale"})
+        self.assertNotIn("__main__.scale", "\n".join(self.lines()[1:]))
+        self.judge("renamed", code=0)
+        self.write("bug", rate=0.2, calls=("__main__.first", "tools.rescale"))
+        self.judge("bug")
+        self.write("later", calls=("__main__.first", "tools.rescale"))
+        self.learn("--add", "later", "-o", "own.jsonl")
+        self.judge("later", code=0)
+
+    def test_what_changed_with_the_name_is_replaced(self):
+        p = self.rename(("__main__.first", "__main__.scale"), ("__main__.first", "tools.rescale"), rate=0.2)
+        self.assertIn("__main__.scale is tools.rescale now", p.stderr)
+        self.assertRegex(p.stderr, r": [1-9]\d* invariants say what this run shows")
+        self.judge("renamed", code=0)
+
+    def test_another_function_is_no_rename(self):
+        self.rename(("__main__.first", "__main__.scale"), ("__main__.first",))
+        self.assertNotIn("renamed", json.loads(self.lines()[0])["accepted"][0])
 
     # ---- a set grows
 
@@ -179,6 +260,18 @@ class Accept(runs.Case):
         self.assertEqual(dict(re.findall(r"(\d+) (new|gone)", self.diff("own.jsonl", "before.jsonl", code=1))[0:2][k][::-1] for k in range(2)),
                          {"new": counts["gone"], "gone": "0"})
 
+    def test_a_difference_tells_new_names(self):
+        self.rename(("__main__.first", "__main__.scale"), ("__main__.first", "__main__.scale"))
+        (self.work / "before.jsonl").write_text((self.work / "own.jsonl").read_text())
+        self.write("renamed", rate=0.2, calls=("__main__.first", "tools.rescale"))
+        self.judge("renamed", "--accept", code=0)
+        text = self.diff("before.jsonl", "own.jsonl", code=1)
+        self.assertIn("\nanother name:\n  __main__.scale is tools.rescale now\n", text)
+        self.assertRegex(text, r"^\d+ invariants as they were, [1-9]\d* with another value, 0 new, 0 gone")
+        lines = [json.loads(x) for x in self.diff("before.jsonl", "own.jsonl", "--json", code=1).splitlines()]
+        self.assertEqual(lines[0], {"what": "renamed", "was": "__main__.scale", "is": "tools.rescale"})
+        self.assertEqual({x["what"] for x in lines[1:]}, {"changed"})
+
     def test_a_difference_needs_two_files(self):
         self.assertIn("--diff takes two invariant files, 1 is given", runs.run("infer", "--diff", "own.jsonl", cwd=self.work, code=2).stderr)
         (self.work / "x.jsonl").write_text('{"id":\n')
@@ -187,7 +280,7 @@ class Accept(runs.Case):
     def test_what_cannot_be_accepted(self):
         self.write("same")
         before = self.lines()
-        self.assertIn("nothing broke: there is nothing to accept", self.judge("same", "--accept", code=0).stderr)
+        self.assertIn("nothing broke, and nothing is new: there is nothing to accept", self.judge("same", "--accept", code=0).stderr)
         self.write("failed", rate=0.2, exit=1)
         self.assertIn("the run itself failed, so nothing of it is accepted", self.judge("failed", "--accept", code=2).stderr)
         p = runs.run("check", "same", "-i", "@all", "--accept", cwd=self.work, code=2)
