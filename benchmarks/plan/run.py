@@ -265,11 +265,14 @@ def run_real(runner, prefix):
 # ---- bugs
 
 def declared(path):
-    """RUN of a bug's script, and the number of its line marked wrong."""
+    """RUN of a bug's script, and the number of its line marked wrong. A line with a comment alone runs nothing: what is
+    missing there is missing after the line before."""
     text = path.read_text()
+    lines = text.splitlines()
     run = next(ast.literal_eval(node.value) for node in ast.parse(text).body
                if isinstance(node, ast.Assign) and node.targets[0].id == "RUN")
-    marked = [n for n, line in enumerate(text.splitlines(), 1) if "# wrong" in line and not line.startswith("RUN")]
+    marked = [n - lines[n - 1].lstrip().startswith("#") for n, line in enumerate(lines, 1)
+              if "# wrong" in line and not line.startswith("RUN")]
     return run, marked[0] if marked else None
 
 
@@ -289,8 +292,17 @@ def is_named(report, wanted):
     return any(re.search(re.escape(option) + r"\b", report) for option in options)
 
 
+def place_of(report, wanted):
+    """Is the line that is wanted in the first line of the report, in its first violation, elsewhere, or nowhere?"""
+    lines = report.splitlines()
+    end = next((i for i in range(1, len(lines)) if not lines[i].startswith("    ")), len(lines))
+    parts = {"first": lines[:1], "below": lines[:end], "later": lines}
+    return next((place for place, part in parts.items() if is_named("\n".join(part), wanted)), "no")
+
+
 def run_bugs(runner, prefix):
     missed = poor = n = 0
+    places = {}
     print(f"{'bug':28} {'verdict':9} {'operator':9} {'line':5} first words")
     for path in sorted((HERE / "bugs").glob(f"{prefix}*.py")):
         run, marked = declared(path)
@@ -301,11 +313,13 @@ def run_bugs(runner, prefix):
         verdict, text, _ = runner.compare((single, run.get("single_options", ""), None, None),
                                           (f"bugs/{path.stem}", run["options"], run["world"], layout))
         first = "\n".join(line for line in text.splitlines() if not line.startswith(("traincheck-", "note: ")))
-        operator, line = is_operator(first, run["names"][0]), is_named(first, wanted_line(path, run, marked))
-        n, missed, poor = n + 1, missed + (verdict != "refuted"), poor + (not (operator and line))
-        print(f"{path.stem:28} {verdict:9} {'yes' if operator else 'no':9} {'yes' if line else 'no':5} "
+        operator, line = is_operator(first, run["names"][0]), place_of(first, wanted_line(path, run, marked))
+        places[line] = places.get(line, 0) + 1
+        n, missed, poor = n + 1, missed + (verdict != "refuted"), poor + (not (operator and line != "no"))
+        print(f"{path.stem:28} {verdict:9} {'yes' if operator else 'no':9} {line:5} "
               f"{first.strip().splitlines()[0][:150] if first.strip() else ''}", flush=True)
-    print(f"{n} bugs, {n - missed} refuted, {n - poor} with operator and line")
+    print(f"{n} bugs, {n - missed} refuted, {n - poor} with operator and line; the line is in the first line for "
+          f"{places.get('first', 0)}, in the first violation for {places.get('first', 0) + places.get('below', 0)}")
     return missed
 
 

@@ -86,15 +86,70 @@ static bool is_covered(struct tc_story *s, uint32_t op, const struct tc_related 
     return n >= s->index.values.items[r->value].n;
 }
 
+static bool is_related(struct tc_story *s, uint32_t op)
+{
+    const struct tc_related *r = tc_story_relation(s, op);
+
+    return r->is_found && is_in_order(s, op, r) && (!r->is_part || is_covered(s, op, r));
+}
+
+/* Of the value on all ranks. */
+static uint64_t hash_value(const struct tc_story *s, uint32_t op)
+{
+    uint64_t hash = 1;
+
+    for (uint32_t r = 0; r < s->grid.n; r++) {
+        const struct tc_part *part = &s->nodes[op].parts[r];
+        for (int64_t i = 0; i < part->t->numel; i++)
+            hash = tc_hash_mix(hash, part->p[i].re, part->p[i].im);
+    }
+    return hash;
+}
+
+/* What is computed again is as right as it was the first time. */
+static void clear_equal(struct tc_story *s)
+{
+    struct tc_map known = TC_MAP_INIT;
+    uint64_t op;
+
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < s->program->ops.n; i++) {
+            if (!tc_story_has_all(s, s->nodes[i].parts) || (pass == 0 && !s->cleared[i]))
+                continue;
+            uint64_t key = hash_value(s, i);
+            if (pass == 0)
+                tc_map_put(&known, key, i);
+            else if (tc_map_get(&known, key, &op))
+                s->cleared[i] = 1;
+        }
+    tc_map_release(&known);
+}
+
+/* A byte for each operator: is a value made of it that is just that of one device? What lies on the
+ * way to one, as the blocks of a ring do, relates to nothing and is right. */
+static const uint8_t *find_cleared(struct tc_story *s)
+{
+    if (s->cleared)
+        return s->cleared;
+    s->cleared = tc_arena_zalloc(&s->arena, s->program->ops.n + 1);
+    for (uint32_t i = (uint32_t)s->program->ops.n; i-- > 0;) {
+        const struct tc_related *r = s->nodes[i].parts ? tc_story_relation(s, i) : NULL;
+        bool is_right = s->cleared[i] || (r && is_related(s, i) && !r->is_zero && r->num == r->den);
+        for (uint32_t k = 0; is_right && k < s->nodes[i].n_deps; k++)
+            s->cleared[s->nodes[i].deps[k]] = 1;
+    }
+    clear_equal(s);
+    return s->cleared;
+}
+
 /* What depends on nothing is as it was written: masks, zeros. */
 static bool is_good(struct tc_story *s, uint32_t op)
 {
     const struct tc_plan_op *o = &s->program->ops.items[op];
-    const struct tc_related *r = tc_story_relation(s, op);
 
     if (!s->nodes[op].n_deps && !o->draws && !o->n_reads)
         return true;
-    return r->is_found && is_in_order(s, op, r) && (!r->is_part || is_covered(s, op, r));
+    return is_related(s, op) || find_cleared(s)[op];
 }
 
 static bool shares_partial(const struct tc_story *s, const struct tc_related *a,
@@ -130,6 +185,8 @@ static int front(struct tc_story *s, uint32_t op, uint32_t *partial)
     bool is_front = true;
 
     *partial = TC_NO_OP;
+    if (find_cleared(s)[op])
+        return 0;
     for (uint32_t k = 0; k < node->n_deps; k++) {
         if (!is_good(s, node->deps[k]))
             is_front = false;

@@ -39,6 +39,8 @@ struct tc_story {
     struct tc_story_node *singles; /* of each operator of the single job: deps and inits alone */
     uint32_t *first;               /* for each of these, the first one that made the same value */
     uint8_t *trusted; /* for each operator: a right result depends on it; NULL: not known yet */
+    uint8_t *cleared; /* for each operator: a value is made of it that is right; NULL: not known yet
+                       */
     struct tc_arena arena;
     uint32_t *told; /* operators that a finding is about */
     size_t n_told;

@@ -26,20 +26,6 @@ static bool is_told(struct tc_story *s, uint32_t op)
     return false;
 }
 
-/* A parameter is wrong after the step because its gradient is. */
-static bool follows_from_gradient(const struct tc_story *s, const struct tc_plan_judged *judged)
-{
-    const char *name = tc_strtab_text(s->single->names, judged->name);
-    struct tc_strbuf grad = TC_STRBUF_INIT;
-    uint64_t number = 0;
-
-    tc_strbuf_addf(&grad, "%s.grad", name);
-    tc_sym sym = tc_strtab_find(s->single->names, grad.text, grad.size);
-    tc_strbuf_release(&grad);
-    return sym != TC_NO_SYM && tc_map_get(&s->verdict->by_name, sym, &number) &&
-           s->verdict->results.items[number].is_wrong;
-}
-
 /* A factor that comes from the same operators is told once. */
 static void add_new(struct tc_story *s, struct tc_plan_finding f)
 {
@@ -143,7 +129,8 @@ static void tell_result(struct tc_story *s, size_t i, uint32_t writer)
 
     if (tc_map_get(&s->verdict->by_name, result->name, &number))
         judged = &s->verdict->results.items[number];
-    if (!judged || (!s->is_after_step && follows_from_gradient(s, judged)) ||
+    if (!judged ||
+        (!s->is_after_step && tc_plan_follows_from_gradient(s->verdict, s->single, judged)) ||
         !tc_story_has_all(s, s->results[i]))
         return;
     struct tc_related r = tc_relate(&s->index, &s->grid, s->results[i], NULL);

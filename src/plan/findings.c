@@ -148,6 +148,20 @@ void tc_plan_describe_result(const struct tc_plan_set *single, tc_sym name, stru
     tc_strbuf_addf(out, "%s%s", text, is_start ? " after the step" : "");
 }
 
+bool tc_plan_follows_from_gradient(const struct tc_plan_verdict *v,
+                                   const struct tc_plan_set *single,
+                                   const struct tc_plan_judged *judged)
+{
+    struct tc_strbuf grad = TC_STRBUF_INIT;
+    uint64_t number;
+
+    tc_strbuf_addf(&grad, "%s.grad", tc_strtab_text(single->names, judged->name));
+    tc_sym sym = tc_strtab_find(single->names, grad.text, grad.size);
+    tc_strbuf_release(&grad);
+    return sym != TC_NO_SYM && tc_map_get(&v->by_name, sym, &number) &&
+           v->results.items[number].is_wrong;
+}
+
 static int compare_ranks(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;

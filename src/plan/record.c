@@ -6,6 +6,7 @@
 
 #include "plan/eval.h"
 #include "plan/fill.h"
+#include "plan/rules.h"
 
 #define MAX_BYTES ((size_t)1 << 30) /* of recorded values */
 
@@ -31,6 +32,8 @@ static void find_reads(struct tc_story *s, const struct tc_plan_rank *rank, uint
     node->deps = tc_arena_alloc(&s->arena, (op->n_reads + 1) * sizeof(*node->deps));
     node->inits = tc_arena_alloc(&s->arena, (op->n_reads + 1) * sizeof(*node->inits));
     for (uint32_t k = 0; k < op->n_reads; k++) {
+        if (tc_rule_reads_size_only(op, op->reads[k]))
+            continue;
         uint32_t writer = last[op->reads[k]->storage];
         const struct tc_plan_init *init = writer == TC_NO_OP ? init_at(rank, op->reads[k]) : NULL;
         if (writer != TC_NO_OP)
@@ -45,11 +48,14 @@ struct tc_story_node *tc_story_find_nodes(struct tc_story *s, const struct tc_pl
     const struct tc_plan_program *p = rank->program;
     uint32_t *last = tc_malloc((p->n_slots + 1) * sizeof(*last));
     struct tc_story_node *nodes = tc_calloc(p->ops.n + 1, sizeof(*nodes));
+    size_t a = 0;
 
     for (uint32_t i = 0; i < p->n_slots; i++)
         last[i] = TC_NO_OP;
     for (uint32_t i = 0; i < p->ops.n; i++) {
         const struct tc_plan_op *op = &p->ops.items[i];
+        for (; a < p->allocs.n && p->allocs.items[a].op <= i + 1; a++)
+            last[p->allocs.items[a].slot] = TC_NO_OP; /* what it held before is gone */
         find_reads(s, rank, i, last, &nodes[i]);
         for (uint32_t k = 0; k < op->n_outs; k++)
             if (op->outs[k])

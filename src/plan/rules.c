@@ -46,6 +46,46 @@ const struct tc_rule *tc_rule_find(const char *op)
     return find_rule(single, size - prefix + 5);
 }
 
+/* Named by the rule, but for its sizes alone. The weight of all targets counts as such. */
+static const struct {
+    const char *rule;
+    unsigned argument;
+} sizes_only[] = {
+    {"aten.nll_loss_backward",                1},
+    {"aten.nll_loss_backward",                6},
+    {"aten.nll_loss2d_backward",              1},
+    {"aten.nll_loss2d_backward",              6},
+    {"aten.max_pool2d_with_indices_backward", 1},
+    {"aten.zeros_like",                       0},
+    {"aten.ones_like",                        0},
+    {"aten.new_zeros",                        0},
+    {"aten.new_ones",                         0},
+};
+
+static bool has_tensor(const struct tc_plan_value *v, const struct tc_plan_tensor *t)
+{
+    bool found = v->kind == TC_PLAN_TENSOR && v->tensor == t;
+
+    for (uint32_t i = 0; v->kind == TC_PLAN_LIST && i < v->n && !found; i++)
+        found = has_tensor(&v->items[i], t);
+    return found;
+}
+
+bool tc_rule_reads_size_only(const struct tc_plan_op *op, const struct tc_plan_tensor *t)
+{
+    bool is_named = false;
+
+    if (op->rule == &tc_rule_unknown || op->rule->kind > TC_RULE_ELEMENTWISE)
+        return false;
+    for (uint32_t k = 0; k < op->n_args && !is_named; k++)
+        is_named = has_tensor(&op->args[k], t);
+    for (size_t i = 0; i < sizeof(sizes_only) / sizeof(*sizes_only) && is_named; i++)
+        if (!strcmp(op->rule->name, sizes_only[i].rule) &&
+            has_tensor(&op->args[sizes_only[i].argument], t))
+            return true;
+    return !is_named;
+}
+
 const struct tc_rule *tc_rule_get(size_t i)
 {
     for (size_t t = 0; t < N_TABLES; t++)

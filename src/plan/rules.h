@@ -33,6 +33,9 @@ struct tc_rule {
 extern const struct tc_rule tc_rule_unknown;
 bool tc_rule_may_be_unknown(const char *op);
 
+/* Does the operator take no more than the sizes of this tensor, of those that it reads? */
+bool tc_rule_reads_size_only(const struct tc_plan_op *op, const struct tc_plan_tensor *t);
+
 /* NULL if there is none. */
 const struct tc_rule *tc_rule_find(const char *op);
 /* The i-th of all rules, NULL at the end. */

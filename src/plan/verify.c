@@ -11,6 +11,7 @@
 #include "plan/explanation.h"
 #include "plan/fill.h"
 #include "plan/judge.h"
+#include "plan/repair.h"
 #include "plan/sizes.h"
 
 /* ---- the reference ------------------------------------------------------------------------- */
@@ -234,6 +235,14 @@ static enum tc_status evaluate_by_laws(struct judge *j, struct tc_error *err)
     return status || v->laws == best ? status : evaluate_by(j, best, err);
 }
 
+/* Where the job departs, and the change that would make it right. */
+static enum tc_status explain(struct judge *j, struct tc_error *err)
+{
+    enum tc_status status = tc_plan_explain(j->single, j->parallel, j->config, j->verdict, err);
+
+    return status ? status : tc_plan_find_repair(j, tc_judge_last_laws(j), err);
+}
+
 enum tc_status tc_plan_verify(const struct tc_plan_set *single, const struct tc_plan_set *parallel,
                               const struct tc_verify_config *config,
                               struct tc_plan_verdict *verdict, struct tc_error *err)
@@ -266,7 +275,7 @@ enum tc_status tc_plan_verify(const struct tc_plan_set *single, const struct tc_
     if (!status && verdict->outcome == TC_PLAN_VERIFIED)
         tc_plan_warn_sizes(single, parallel, verdict);
     if (!status && verdict->outcome == TC_PLAN_REFUTED && verdict->n_wrong && config->explain)
-        status = tc_plan_explain(single, parallel, config, verdict, err);
+        status = explain(&j, err);
     pthread_mutex_destroy(&j.lock);
     return status;
 }

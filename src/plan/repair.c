@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * repair.c - the change of one line that would make a wrong job right
+ *
+ * Where values relate to nothing on one device, as within a ring or a split softmax, no look at
+ * them says which is at fault. What becomes of the job if a line did something else does.
+ */
+#include "plan/repair.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/pool.h"
+#include "plan/eval.h"
+#include "plan/fill.h"
+#include "plan/repair_state.h"
+
+#define BUDGET        150000000 /* of all that is evaluated: see cost_of */
+#define OVERHEAD      500       /* of an operator, in elements */
+#define MAX_REFINED   8         /* attempts after one that mends all */
+#define ORDERED_SEEDS 4         /* a maximum by order may hide what is wrong from one */
+
+/* ---- before it is tried -------------------------------------------------------------------- */
+
+static uint64_t hash_of(const struct tc_run *run, const struct tc_plan_tensor *t)
+{
+    tc_el *p = tc_malloc(((size_t)t->numel + 1) * sizeof(*p));
+    uint64_t hash = (uint64_t)t->numel;
+
+    tc_view_gather(run->slots[t->storage], t, p);
+    for (int64_t i = 0; i < t->numel; i++) {
+        tc_el x = tc_el_plain(p[i]);
+        hash = tc_hash_mix(hash, x.re, x.im);
+    }
+    tc_free(p);
+    return hash | 1;
+}
+
+static void take_hashes(void *context, const struct tc_run *run, uint32_t op)
+{
+    struct tc_repair *r = context;
+    const struct tc_plan_op *o = &run->plan->program->ops.items[op];
+
+    for (uint32_t k = 0; k < o->n_outs && k < TC_REPAIR_OUTS; k++)
+        if (o->outs[k])
+            r->hashes[run->plan->rank][(size_t)op * TC_REPAIR_OUTS + k] = hash_of(run, o->outs[k]);
+}
+
+static enum tc_status find_hashes(struct tc_repair *r, struct tc_error *err)
+{
+    const struct tc_plan_set *set = r->judge->parallel;
+    struct tc_laws *laws = tc_laws_new(r->laws, tc_plan_seed(0));
+    struct tc_world_watch watch = {.op = take_hashes, .laws = laws, .context = r};
+    struct tc_world_fault fault;
+
+    r->hashes = tc_arena_zalloc(&r->arena, set->world * sizeof(*r->hashes));
+    for (uint32_t i = 0; i < set->copies.n_distinct; i++) {
+        uint32_t rank = set->copies.distinct[i];
+        size_t n = set->ranks[rank].program->ops.n * TC_REPAIR_OUTS;
+        r->hashes[rank] = tc_arena_zalloc(&r->arena, (n + 1) * sizeof(**r->hashes));
+    }
+    enum tc_status status =
+        tc_world_run(set, tc_plan_seed(0), r->judge->config->threads, &watch, &fault, err);
+    tc_laws_free(laws);
+    return status;
+}
+
+static void find_axes(struct tc_repair *r)
+{
+    const struct tc_plan_set *set = r->judge->parallel;
+
+    for (uint32_t k = 0; k < set->world; k++)
+        for (size_t a = 0; a < set->ranks[k].mesh.n; a++) {
+            tc_sym name = set->ranks[k].mesh.items[a].name;
+            size_t i = 0;
+            while (i < r->axes.n && r->axes.items[i] != name)
+                i++;
+            if (i == r->axes.n)
+                tc_vec_push(&r->axes, name);
+        }
+}
+
+/* Of one evaluation. */
+static uint64_t cost_of(const struct tc_plan_set *set)
+{
+    uint64_t cost = 0;
+
+    for (uint32_t i = 0; i < set->copies.n_distinct; i++) {
+        const struct tc_plan_program *p = set->ranks[set->copies.distinct[i]].program;
+        for (size_t k = 0; k < p->ops.n; k++) {
+            cost += OVERHEAD;
+            for (uint32_t t = 0; t < p->ops.items[k].n_reads; t++)
+                cost += (uint64_t)p->ops.items[k].reads[t]->numel;
+        }
+    }
+    return cost;
+}
+
+/* ---- one after the other ------------------------------------------------------------------- */
+
+struct batch {
+    struct tc_repair *repair;
+    size_t from;
+};
+
+static void try_one(void *context, size_t i)
+{
+    struct batch *b = context;
+
+    tc_repair_try(b->repair, &b->repair->attempts.items[b->from + i]);
+}
+
+static bool is_better(const struct tc_attempt *a, const struct tc_attempt *than)
+{
+    return !a->n_broken && a->n_mended && (!than || a->n_mended > than->n_mended);
+}
+
+/* The first that mends all; else one that mends the most. NULL: none mends any. */
+static const struct tc_attempt *try_all(struct tc_repair *r, size_t most)
+{
+    unsigned threads = r->judge->config->threads;
+    size_t n = r->attempts.n < most ? r->attempts.n : most;
+    const struct tc_attempt *best = NULL;
+
+    for (size_t from = 0; from < n && !(best && !best->n_left); from += threads) {
+        struct batch b = {r, from};
+        size_t size = n - from < threads ? n - from : threads;
+        tc_pool_run(size, threads, try_one, &b);
+        for (size_t i = 0; i < size; i++)
+            if (is_better(&r->attempts.items[from + i], best))
+                best = &r->attempts.items[from + i];
+    }
+    return best;
+}
+
+static int64_t size_of(const struct tc_repair *r, const struct tc_attempt *a)
+{
+    const struct tc_plan_op *op = tc_repair_first(r, &r->sites.items[a->site]);
+
+    return op->outs[a->patch.out]->numel;
+}
+
+/* A sum that is right may be so before and after what adds rows: it belongs where it is smallest.
+ */
+static const struct tc_attempt *refine(struct tc_repair *r, const struct tc_attempt *best)
+{
+    const struct tc_attempt *from = best;
+    unsigned n = 0;
+
+    if (best->n_left || best->patch.kind != TC_PATCH_SUM)
+        return best;
+    for (size_t i = 0; i < r->attempts.n && n < MAX_REFINED; i++) {
+        struct tc_attempt *a = &r->attempts.items[i];
+        if (a->site <= from->site || a->patch.kind != TC_PATCH_SUM ||
+            a->patch.axis != best->patch.axis || size_of(r, a) >= size_of(r, best))
+            continue;
+        n++;
+        tc_repair_try(r, a);
+        if (is_better(a, NULL) && !a->n_left)
+            best = a;
+    }
+    return best;
+}
+
+/* ---- in words ------------------------------------------------------------------------------ */
+
+static const char *axis_name(const struct tc_repair *r, const struct tc_attempt *a)
+{
+    return a->patch.axis == TC_NO_SYM ? ""
+                                      : tc_strtab_text(r->judge->parallel->names, a->patch.axis);
+}
+
+/* "summed over tp" */
+static void add_change(const struct tc_repair *r, const struct tc_attempt *a,
+                       struct tc_strbuf *text)
+{
+    const struct tc_patch *c = &a->patch;
+
+    if (c->kind == TC_PATCH_SUM)
+        tc_strbuf_addf(text, "summed over %s after it", axis_name(r, a));
+    else if (c->kind == TC_PATCH_MAX)
+        tc_strbuf_addf(text, "with the maximum over %s after it", axis_name(r, a));
+    else if (c->kind == TC_PATCH_SCALE && c->num == -1)
+        tc_strbuf_adds(text, "with the other sign");
+    else if (c->kind == TC_PATCH_SCALE)
+        tc_strbuf_addf(text, c->den == 1 ? "times %lld" : "times %lld/%lld", (long long)c->num,
+                       (long long)c->den);
+    else if (c->kind == TC_PATCH_LEFT_OUT)
+        tc_strbuf_adds(text, "without it");
+    else if (c->kind == TC_PATCH_GROUP)
+        tc_strbuf_addf(text, "over %s", axis_name(r, a));
+    else
+        tc_strbuf_adds(text, "in reverse order");
+}
+
+/* "summed over tp after it all 12 wrong results are right" */
+static void add_effect(const struct tc_repair *r, const struct tc_attempt *a,
+                       struct tc_strbuf *text)
+{
+    uint32_t n = a->n_mended + a->n_left;
+
+    add_change(r, a, text);
+    if (a->n_left)
+        tc_strbuf_addf(text, ", %u of the %u wrong results are right", a->n_mended, n);
+    else
+        tc_strbuf_addf(
+            text, n == 1 ? ", the wrong result is right" : ", all %u wrong results are right", n);
+}
+
+static const char *kind_of(const struct tc_patch *c)
+{
+    static const char *const kinds[] = {"missing-reduction", "missing-reduction", "factor",
+                                        "needless",          "wrong-group",       "shard-order"};
+
+    return kinds[c->kind];
+}
+
+/* The finding that is about the operators of the site; the number of findings: none. */
+static size_t finding_of(const struct tc_repair *r, const struct tc_site *site)
+{
+    const struct tc_plan_verdict *v = r->judge->verdict;
+    size_t i = 0;
+
+    while (i < v->findings.n &&
+           (strcmp(v->findings.items[i].src, site->src) != 0 ||
+            strncmp(v->findings.items[i].op, site->name, strlen(v->findings.items[i].op)) != 0))
+        i++;
+    return i;
+}
+
+static const struct tc_plan_judged *first_wrong(const struct tc_plan_verdict *v)
+{
+    for (size_t i = 0; i < v->results.n; i++)
+        if (v->results.items[i].is_wrong)
+            return &v->results.items[i];
+    return NULL;
+}
+
+static struct tc_plan_finding new_finding(const struct tc_repair *r, const struct tc_attempt *a)
+{
+    struct tc_plan_verdict *v = r->judge->verdict;
+    const struct tc_plan_judged *judged = first_wrong(v);
+    const struct tc_plan_op *op = tc_repair_first(r, &r->sites.items[a->site]);
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    struct tc_plan_finding f = {.kind = kind_of(&a->patch),
+                                .hint = "",
+                                .src = op->src,
+                                .mod = op->mod,
+                                .axis = axis_name(r, a),
+                                .details = ""};
+
+    f.op = tc_arena_text(&v->arena, op->name, (size_t)tc_plan_short_name(op));
+    f.name = tc_strtab_text(r->judge->single->names, judged->name);
+    f.ranks = judged->ranks.items;
+    f.n_ranks = (uint32_t)judged->ranks.n;
+    tc_plan_describe_result(r->judge->single, judged->name, &text);
+    tc_strbuf_addf(&text, " departs at %s: ", f.op);
+    add_effect(r, a, &text);
+    f.text = tc_plan_keep(v, &text);
+    return f;
+}
+
+/* What mends all is told first, and what mends some beside the finding that it confirms. */
+static void tell(struct tc_repair *r, const struct tc_attempt *a)
+{
+    struct tc_plan_verdict *v = r->judge->verdict;
+    size_t i = finding_of(r, &r->sites.items[a->site]);
+    struct tc_strbuf details = TC_STRBUF_INIT;
+    struct tc_plan_finding f;
+
+    if (i == v->findings.n && a->n_left)
+        return;
+    if (i == v->findings.n) {
+        f = new_finding(r, a);
+        tc_vec_push(&v->findings, f);
+    } else {
+        f = v->findings.items[i];
+        tc_strbuf_adds(&details, f.details);
+        add_effect(r, a, &details);
+        tc_strbuf_addc(&details, '\n');
+        f.details = tc_plan_keep(v, &details);
+    }
+    if (!a->n_left)
+        memmove(v->findings.items + 1, v->findings.items, i * sizeof(f));
+    v->findings.items[a->n_left ? i : 0] = f;
+}
+
+enum tc_status tc_plan_find_repair(struct judge *j, enum tc_laws_mode laws, struct tc_error *err)
+{
+    struct tc_repair r = {.judge = j, .laws = laws, .n_seeds = 1};
+
+    if (laws == TC_LAWS_ORDERED)
+        r.n_seeds = ORDERED_SEEDS;
+    uint64_t most = BUDGET / (cost_of(j->parallel) + cost_of(j->single) + 1);
+    tc_repair_find_suspects(&r);
+    tc_repair_find_sites(&r);
+    find_axes(&r);
+    enum tc_status status = most ? find_hashes(&r, err) : TC_OK;
+    if (!status && most) {
+        tc_repair_list_attempts(&r);
+        const struct tc_attempt *best = try_all(&r, most);
+        if (best)
+            tell(&r, refine(&r, best));
+    }
+    tc_vec_release(&r.sites);
+    tc_vec_release(&r.attempts);
+    tc_vec_release(&r.axes);
+    tc_arena_release(&r.arena);
+    return status;
+}
