@@ -129,7 +129,7 @@ static void list(struct tc_repair *r, uint32_t from, uint32_t to,
 
 void tc_repair_list_attempts(struct tc_repair *r)
 {
-    uint32_t n = (uint32_t)r->sites.n;
+    uint32_t n = r->is_open ? (uint32_t)r->sites.n : r->n_named;
 
     list(r, 0, r->n_named, add_exchanges);
     list(r, 0, r->n_named, add_others);

@@ -219,13 +219,23 @@ static const char *kind_of(const struct tc_patch *c)
 static size_t finding_of(const struct tc_repair *r, const struct tc_site *site)
 {
     const struct tc_plan_verdict *v = r->judge->verdict;
+    const struct tc_plan_op *op = tc_repair_first(r, site);
     size_t i = 0;
 
-    while (i < v->findings.n &&
-           (strcmp(v->findings.items[i].src, site->src) != 0 ||
-            strncmp(v->findings.items[i].op, site->name, strlen(v->findings.items[i].op)) != 0))
+    while (i < v->findings.n && !tc_repair_is_about(&v->findings.items[i], op))
         i++;
     return i;
+}
+
+/* A multiple, or a part of a sum, is known for what it is; and its place with it. */
+static bool is_open(const struct tc_plan_verdict *v)
+{
+    static const char *const sure[] = {"factor", "missing-reduction", "left-out", "placement"};
+
+    for (size_t i = 0; i < sizeof(sure) / sizeof(*sure) && v->findings.n; i++)
+        if (!strcmp(v->findings.items[0].kind, sure[i]))
+            return false;
+    return true;
 }
 
 static const struct tc_plan_judged *first_wrong(const struct tc_plan_verdict *v)
@@ -260,6 +270,16 @@ static struct tc_plan_finding new_finding(const struct tc_repair *r, const struc
     return f;
 }
 
+/* "aten.sum (train.py:51): " */
+static void add_place(const struct tc_repair *r, const struct tc_attempt *a, struct tc_strbuf *text)
+{
+    const struct tc_plan_op *op = tc_repair_first(r, &r->sites.items[a->site]);
+    struct tc_str line = tc_plan_line_of(op);
+
+    tc_strbuf_addf(text, "%.*s (%.*s): ", tc_plan_short_name(op), op->name, (int)line.size,
+                   line.text);
+}
+
 /* What mends all is told first, and what mends some beside the finding that it confirms. */
 static void tell(struct tc_repair *r, const struct tc_attempt *a)
 {
@@ -276,6 +296,7 @@ static void tell(struct tc_repair *r, const struct tc_attempt *a)
     } else {
         f = v->findings.items[i];
         tc_strbuf_adds(&details, f.details);
+        add_place(r, a, &details);
         add_effect(r, a, &details);
         tc_strbuf_addc(&details, '\n');
         f.details = tc_plan_keep(v, &details);
@@ -287,7 +308,7 @@ static void tell(struct tc_repair *r, const struct tc_attempt *a)
 
 enum tc_status tc_plan_find_repair(struct judge *j, enum tc_laws_mode laws, struct tc_error *err)
 {
-    struct tc_repair r = {.judge = j, .laws = laws, .n_seeds = 1};
+    struct tc_repair r = {.judge = j, .laws = laws, .n_seeds = 1, .is_open = is_open(j->verdict)};
 
     if (laws == TC_LAWS_ORDERED)
         r.n_seeds = ORDERED_SEEDS;

@@ -29,6 +29,7 @@ struct tc_repair {
                                  operator; 0: none */
     TC_VEC(struct tc_site) sites; /* in the order in which they are tried */
     uint32_t n_named;             /* so many of them a finding names */
+    bool is_open; /* the first finding says where values relate to nothing, and no more */
     TC_VEC(struct tc_attempt) attempts;
     TC_VEC(tc_sym) axes;
 };
@@ -44,6 +45,9 @@ const struct tc_plan_op *tc_repair_first(const struct tc_repair *r, const struct
 /* Do ranks along the axis have different values of this output? */
 bool tc_repair_varies(const struct tc_repair *r, const struct tc_site *site, uint32_t out,
                       tc_sym axis);
+
+/* Is the finding about this operator, or does it name its line? */
+bool tc_repair_is_about(const struct tc_plan_finding *f, const struct tc_plan_op *op);
 
 /* ---- attempts.c ---------------------------------------------------------------------------- */
 

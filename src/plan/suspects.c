@@ -105,17 +105,29 @@ static bool is_run_by_single(const struct tc_plan_set *single, const char *src)
     return false;
 }
 
+bool tc_repair_is_about(const struct tc_plan_finding *f, const struct tc_plan_op *op)
+{
+    struct tc_str line = tc_plan_line_of(op);
+    struct tc_strbuf named = TC_STRBUF_INIT;
+
+    if (!strcmp(f->src, op->src))
+        return *f->op && !strncmp(f->op, op->name, strlen(f->op));
+    tc_strbuf_addf(&named, "%.*s (%.*s)", tc_plan_short_name(op), op->name, (int)line.size,
+                   line.text);
+    bool is_named = line.size && strstr(f->text, named.text);
+    tc_strbuf_release(&named);
+    return is_named;
+}
+
 /* The number of the finding that names the operator; else after all of them. */
 static uint32_t urgency_of(const struct tc_repair *r, const struct tc_plan_op *op)
 {
     const struct tc_plan_verdict *v = r->judge->verdict;
     uint32_t n = (uint32_t)v->findings.n;
 
-    for (uint32_t i = 0; i < n; i++) {
-        const struct tc_plan_finding *f = &v->findings.items[i];
-        if (!strcmp(f->src, op->src) && !strncmp(f->op, op->name, strlen(f->op)))
+    for (uint32_t i = 0; i < n; i++)
+        if (tc_repair_is_about(&v->findings.items[i], op))
             return i;
-    }
     return is_run_by_single(r->judge->single, op->src) ? n + 1 : n;
 }
 
