@@ -449,6 +449,55 @@ class TestExchanges(VerdictCase):
         self.assertEqual(code, 0, text)
 
 
+OBJECTS = HEADER + """
+rank, world = 0, 1
+settings = {"rate": 0.5}
+if "WORLD_SIZE" in os.environ:
+    import torch.distributed.checkpoint as checkpoint
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+    box = [settings if rank == 0 else None]
+    dist.broadcast_object_list(box, src=0)
+    rows = [None]
+    dist.scatter_object_list(scatter_object_output_list=rows, scatter_object_input_list=["even", "odd"] if rank == 0 else None, src=0)
+    assert rows[0] == ("even", "odd")[rank], rows
+    said = [None] * world
+    dist.all_gather_object(said, rank)
+    dist.barrier()
+    settings = box[0]
+torch.manual_seed(0)
+model = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=settings["rate"])
+for step in range(3):
+    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(step))[rank::world]
+    model(x).square().mean().backward()
+    if world > 1:
+        for p in model.parameters():
+            dist.all_reduce(p.grad, dist.ReduceOp.AVG)
+    optimizer.step()
+    optimizer.zero_grad()
+    if world > 1:
+        dist.barrier()
+        checkpoint.load({"model": model.state_dict()}, checkpoint_id="nowhere")
+        checkpoint.save({"model": model.state_dict()}, checkpoint_id="checkpoint")
+"""
+
+
+class TestObjects(VerdictCase):
+    def test_what_one_rank_gives_to_others_and_a_checkpoint(self):
+        self.plan(OBJECTS, folder="single")
+        self.plan(OBJECTS, "--plan-world", "2")
+        code, text = self.verdict("plan", "single")
+        self.assertEqual(code, 0, text)
+        self.assertFalse((self.work / "checkpoint").exists())
+
+    def test_a_rank_that_does_not_run_gives_nothing(self):
+        late = OBJECTS.replace("rank == 0 else None", "rank == 1 else None").replace("src=0", "src=1").replace(
+            "settings = box[0]", "settings = box[0] or settings").replace("assert rows", "assert rank == 0 or rows")
+        self.plan(late, "--plan-world", "2", "-j", "1")
+        self.assertEqual(len(self.read()), 2)
+
+
 BY_HAND = HEADER + """
 rank, world = 0, 1
 if "WORLD_SIZE" in os.environ:

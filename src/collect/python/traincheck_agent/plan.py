@@ -11,7 +11,7 @@ import re
 import sys
 import time
 
-from . import plan_fake, plan_like, plan_step, settings
+from . import plan_fake, plan_like, plan_mail, plan_step, settings
 
 _OLDEST = (2, 5)
 _FAILED = 125
@@ -103,8 +103,8 @@ def _capture(job):
 class _Ranks:
     """Forks a child for each rank, a few at a time, and waits for them."""
 
-    def __init__(self, ranks, world, jobs):
-        self.ranks, self.world, self.jobs = ranks, world, jobs
+    def __init__(self, ranks, world, jobs, mail):
+        self.ranks, self.world, self.jobs, self.mail = ranks, world, jobs, mail
         self.running, self.told, self.began = {}, [], time.monotonic()
 
     def run(self):
@@ -116,6 +116,7 @@ class _Ranks:
                 if child is not None:
                     return child
             self._wait()
+        self.mail.close()
         self._summary()
         os._exit(0)
 
@@ -161,6 +162,7 @@ class _Ranks:
             text = os.pread(output, 1 << 20, max(0, os.fstat(output).st_size - (1 << 16)))
             sys.stderr.write(text.decode(errors="replace"))
         self._remove_plans()
+        self.mail.close()
         why = told.get("error") or (f"the script ended by signal {-status}" if status < 0 else
                                     f"the script ended with status {status} and no plan")
         _tell(f"rank {rank} of {self.world}: {why}")
@@ -218,12 +220,15 @@ def _wanted_ranks(world):
 def _fork_ranks(world):
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     _torch()
+    plan_fake.prepare()
+    mail = plan_mail.Mail()
     try:
-        rank, pipe = _Ranks(_wanted_ranks(world), world, settings.number("plan_jobs", 1)).run()
+        rank, pipe = _Ranks(_wanted_ranks(world), world, settings.number("plan_jobs", 1), mail).run()
     except KeyboardInterrupt:
+        mail.close()
         os._exit(130)
     plan_fake.environment(rank, world)
-    plan_fake.install(rank, world)
+    plan_fake.install(rank, world, mail)
     _capture(Job(pipe, is_fake=True, is_wanted=True))
 
 

@@ -59,18 +59,52 @@ def _to_one(original):
     return gather_object
 
 
-def _kept(original):
-    def broadcast_object_list(object_list, *_args, **_kwargs):
+def _source(src, group, group_src):
+    """The global rank that gives."""
+    if group_src is not None:
+        return sys.modules["torch.distributed"].get_global_rank(group, group_src) if group else group_src
+    return src or 0
+
+
+def _given_to_all(mail):
+    def wrap(original):
+        def broadcast_object_list(object_list, src=None, group=None, device=None, group_src=None):
+            there, values = mail.exchange("broadcast", list(object_list), _source(src, group, group_src), group)
+            if there:
+                object_list[:] = values
+        return broadcast_object_list
+    return wrap
+
+
+def _given_to_each(mail):
+    def wrap(original):
+        def scatter_object_list(scatter_object_output_list, scatter_object_input_list=None, src=None, group=None, group_src=None):
+            there, values = mail.exchange("scatter", scatter_object_input_list, _source(src, group, group_src), group)
+            if there and values:
+                scatter_object_output_list[0] = values[sys.modules["torch.distributed"].get_rank(group)]
+        return scatter_object_list
+    return wrap
+
+
+def _not_loaded(_original):
+    def load(*_args, **_kwargs):
         return None
-    return broadcast_object_list
+    return load
 
 
-def _own_one(original):
-    def scatter_object_list(output, inputs=None, src=None, group=None, group_src=None):
-        rank = sys.modules["torch.distributed"].get_rank(group)
-        if inputs:
-            output[0] = inputs[rank]
-    return scatter_object_list
+def prepare():
+    """Once for all ranks, before they are forked: what takes a second to import."""
+    try:
+        import torch.distributed.checkpoint  # noqa: F401
+    except ImportError:
+        pass
+
+
+def _leave_checkpoints():
+    """torch.distributed.checkpoint reads nothing: the verifier gives parameters other values. What it writes: plan_step."""
+    checkpoint = sys.modules.get("torch.distributed.checkpoint")
+    if hasattr(checkpoint, "load"):
+        checkpoint.load = _not_loaded(checkpoint.load)
 
 
 def _no_wait(original):
@@ -119,18 +153,20 @@ def _pipeline_votes(torch):
             setattr(kind, name, given)
 
 
-def install(rank, world):
-    """Redirect torch.distributed of this process."""
+def install(rank, world, mail):
+    """Redirect torch.distributed of this process; mail: what ranks give each other as objects."""
+    mail.enter(rank)
     import torch
     import torch.testing._internal.distributed.fake_pg  # noqa: F401  registers the backend
     import torch.distributed.device_mesh  # noqa: F401  which has functions by name
     _replace("init_process_group", _started(rank, world))
     _replace("new_group", _without_backend)
     for name, wrap in (("all_gather_object", _all_alike), ("gather_object", _to_one),
-                       ("broadcast_object_list", _kept), ("scatter_object_list", _own_one),
+                       ("broadcast_object_list", _given_to_all(mail)), ("scatter_object_list", _given_to_each(mail)),
                        ("monitored_barrier", _no_wait)):
         _replace(name, wrap)
     _ddp_hooks()
+    _leave_checkpoints()
     try:
         import torch.distributed.pipelining.stage  # noqa: F401
         _pipeline_votes(torch)

@@ -17,6 +17,16 @@ from .plan_record import Recorder, key_of, local, number, tensors_in
 _DEFAULT_STEP = 2  # then the optimizer's state is there
 
 
+def _nothing_to_wait_for():
+    future = sys.modules["torch"].futures.Future()
+    future.set_result(None)
+    return future
+
+
+# What those of torch and of torch.distributed.checkpoint give where they write nothing.
+_CHECKPOINTS = {"save": lambda: None, "async_save": _nothing_to_wait_for}
+
+
 def _mode(capture):
     from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -59,6 +69,7 @@ class Capture:
         if torch.distributed.is_available():
             import torch.distributed.device_mesh  # noqa: F401
             self._end_before(torch.distributed, "destroy_process_group")
+            self._end_before_checkpoints()
             plan_place.watch_meshes()
             self._leave_out_waits()
         atexit.register(self._at_exit)
@@ -84,10 +95,16 @@ class Capture:
 
         def wrapped(*args, **kwargs):
             self._maybe_finish()
-            if name == "save" and self.job.is_fake:
-                return None  # what a fake process group left in a model is worth no checkpoint
+            if name in _CHECKPOINTS and self.job.is_fake:
+                return _CHECKPOINTS[name]()  # what a fake process group left in a model is worth no checkpoint
             return original(*args, **kwargs)
         setattr(owner, name, wrapped)
+
+    def _end_before_checkpoints(self):
+        checkpoint = sys.modules.get("torch.distributed.checkpoint")
+        for name in ("save", "async_save"):
+            if hasattr(checkpoint, name):
+                self._end_before(checkpoint, name)
 
     # ---- the course of a step
 
