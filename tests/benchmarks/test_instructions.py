@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""benchmarks/collect/calls.py --instructions: a traced call executes no more than is said here above the plain one.
+
+Instructions are counted by valgrind, so that what else the machine does is no matter. Without valgrind the exit status is 77."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CALLS = pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "collect" / "calls.py"
+BIN = pathlib.Path(os.environ["TRAINCHECK_BIN"])
+# {kind: (in the thread that calls, in all)}: a tenth above what was counted with CPython 3.11 and torch 2.13.
+BOUNDS = {
+    "Python function: F.dropout": (26000, 33000),
+    "builtin: torch.ones_like": (22000, 26500),
+    "method: Tensor.zero_": (13000, 17000),
+    "layer: nn.Identity": (26000, 30500),
+    "layer with a function: nn.Linear": (63000, 75000),
+    "operator: x + x": (28000, 33000),
+    "operator beside forwards: x + x": (40000, 45000),
+    "operator: torch.neg": (25000, 30000),
+    "function of numpy: numpy.mean": (11000, 15000),
+    "function of the script": (12000, 16000),
+}
+
+
+class Instructions(unittest.TestCase):
+    def test_a_call_stays_within_its_bound(self):
+        with tempfile.TemporaryDirectory(prefix="tc-instructions-") as folder:
+            out = pathlib.Path(folder) / "above.json"
+            p = subprocess.run([sys.executable, "-B", CALLS, "--bin", BIN, "--instructions", "--json", out],
+                               capture_output=True, text=True)
+            self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
+            above = json.loads(out.read_text())
+        self.assertEqual(list(above), list(BOUNDS))
+        for kind, bounds in BOUNDS.items():
+            with self.subTest(kind):
+                self.assertEqual([n for n, bound in zip(above[kind], bounds) if not 0 < n <= bound], [], f"of {bounds}\n{p.stdout}")
+
+
+if __name__ == "__main__":
+    if not shutil.which("valgrind"):
+        print("there is no valgrind, which counts instructions")
+        sys.exit(77)
+    unittest.main()
