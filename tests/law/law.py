@@ -68,7 +68,7 @@ DOORS = {
 SYSTEM = re.compile(
     r"(assert|complex|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|signal|stdalign"
     r"|stdarg|stdatomic|threads|uchar|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|time|wchar"
-    r"|cpuid|immintrin|dirent|dlfcn|fcntl|fnmatch|getopt|glob|libgen|link|poll|pthread|pwd|sched|semaphore|spawn"
+    r"|cpuid|immintrin|dirent|dlfcn|fcntl|fnmatch|getopt|glob|libgen|link|malloc|poll|pthread|pwd|sched|semaphore|spawn"
     r"|syslog|termios|ucontext|unistd|sys/\w+|linux/\w+|sanitizer/\w+)\.h$")
 PRINTS = re.compile(r"\b(?:stdout|stderr)\b|\b(?:printf|puts|putchar|perror|exit|_exit|abort)\s*\(")
 # app.c is the voice of the tools, arena.c ends the process when memory is out, collect runs the user's job.

@@ -21,6 +21,7 @@
 #include "collect/agent/say/settings.h"
 #include "collect/agent/torch/classes.h"
 #include "collect/agent/torch/identity.h"
+#include "collect/agent/torch/modes.h"
 #include "collect/agent/torch/modules.h"
 #include "collect/agent/torch/ours.h"
 #include "collect/agent/torch/tensor.h"

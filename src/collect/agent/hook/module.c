@@ -19,6 +19,7 @@
 #include "collect/agent/say/sink.h"
 #include "collect/agent/torch/classes.h"
 #include "collect/agent/torch/identity.h"
+#include "collect/agent/torch/layout.h"
 #include "collect/agent/torch/ours.h"
 #include "collect/agent/torch/tensor.h"
 #include "collect/board.h"
@@ -213,6 +214,16 @@ static PyObject *set_torch(PyObject *self, PyObject *torch)
         return NULL;
     tc_process_torch_met();
     Py_RETURN_NONE;
+}
+
+static PyObject *find_layout(PyObject *self, PyObject *args)
+{
+    PyObject *samples, *unlike;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &samples, &PyTuple_Type, &unlike))
+        return NULL;
+    return PyBool_FromLong(tc_layout_find(samples, unlike));
 }
 
 static PyObject *set_dynamo(PyObject *self, PyObject *function)
@@ -481,6 +492,7 @@ static PyMethodDef methods[] = {
     {"set_sampling",   set_sampling,   METH_VARARGS, NULL},
     {"open_file",      open_file,      METH_VARARGS, NULL},
     {"set_torch",      set_torch,      METH_O,       NULL},
+    {"find_layout",    find_layout,    METH_VARARGS, NULL},
     {"set_dynamo",     set_dynamo,     METH_O,       NULL},
     {"note",           note,           METH_VARARGS, NULL},
     {"put",            put,            METH_O,       NULL},

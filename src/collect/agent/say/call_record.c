@@ -18,7 +18,7 @@
 #include "collect/agent/say/params_record.h"
 #include "collect/agent/say/queue.h"
 #include "collect/agent/torch/classes.h"
-#include "collect/agent/torch/torch.h"
+#include "collect/agent/torch/modes.h"
 
 #define MAX_MESSAGE 200
 

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "collect/agent/torch/classes.h"
 #include "collect/agent/torch/dlpack.h"
+#include "collect/agent/torch/layout.h"
 
 #define MAX_TOLD 64
 
@@ -63,12 +64,11 @@ static bool has_memory(PyObject *tensor)
  * put into words. So once one tensor had none, the others are asked before; for what is dearer to
  * ask only once it was the reason.
  */
-static bool view_of(PyObject *tensor, struct tc_dlpack_view *view)
+static bool ask_view(PyObject *tensor, struct tc_dlpack_view *view)
 {
     static bool has_failed;
 
-    if (!tc_tensor_is_exact(tensor) || (has_failed && !has_memory(tensor)) ||
-        (was_wrapped && tc_tensor_is_wrapped(tensor)))
+    if ((has_failed && !has_memory(tensor)) || (was_wrapped && tc_tensor_is_wrapped(tensor)))
         return false;
     if (tc_dlpack_view(tensor, view))
         return true;
@@ -77,6 +77,18 @@ static bool view_of(PyObject *tensor, struct tc_dlpack_view *view)
     else
         has_failed = true;
     return false;
+}
+
+static bool view_of(PyObject *tensor, struct tc_dlpack_view *view)
+{
+    if (!tc_tensor_is_exact(tensor))
+        return false;
+    if (tc_layout_view(tensor, view))
+        return true;
+    if (!ask_view(tensor, view))
+        return false;
+    tc_layout_meet(tensor, view);
+    return true;
 }
 
 /* vmap hides it: a batch of what requires a gradient says that it requires none. */
@@ -91,7 +103,12 @@ static bool requires_grad_inside(PyObject *tensor)
 
 bool tc_tensor_requires_grad(PyObject *tensor)
 {
-    return is_true(GET(tensor, requires_grad)) || (was_wrapped && requires_grad_inside(tensor));
+    const enum tc_answer read =
+        tc_tensor_is_exact(tensor) ? tc_layout_requires_grad(tensor) : TC_ANSWER_UNKNOWN;
+
+    if (read == TC_ANSWER_YES || (read == TC_ANSWER_UNKNOWN && is_true(GET(tensor, requires_grad))))
+        return true;
+    return was_wrapped && requires_grad_inside(tensor);
 }
 
 static int64_t number(PyObject *take)
@@ -224,6 +241,8 @@ static bool is_complex(const struct tc_dtype *dtype)
 
 bool tc_tensor_is_literal(PyObject *tensor, const struct tc_dtype *dtype, bool is_apart)
 {
+    if (tc_tensor_is_exact(tensor) && tc_layout_is_literal(tensor) == TC_ANSWER_YES)
+        return true;
     return !(is_complex(dtype) && is_true(tc_tensor_call(tensor, TC_ATTRIBUTE_is_conj))) &&
            !(is_apart && is_true(tc_tensor_call(tensor, TC_ATTRIBUTE_is_neg)));
 }
@@ -262,16 +281,31 @@ static const void *address_of(PyObject *tensor)
     return address;
 }
 
+/* Which elements of its storage the tensor shows: where they begin, and how many there are. */
+static bool read_piece(PyObject *tensor, int64_t *offset, int64_t *n)
+{
+    struct tc_tensor t;
+
+    if (tc_tensor_is_exact(tensor) && tc_layout_piece(tensor, offset, n))
+        return true;
+    if (!read_shape(tensor, &t))
+        return false;
+    *n = (int64_t)t.n;
+    *offset = number(tc_tensor_call(tensor, TC_ATTRIBUTE_storage_offset));
+    return true;
+}
+
 /* A storage that was emptied while its tensors stay (as sharding does with gathered parameters) is
    at address zero, and such a tensor at its own offset. */
 static const void *memory_of(PyObject *tensor, const struct tc_tensor *as)
 {
     const char *address = as->address ? as->address : address_of(tensor);
-    int64_t offset;
+    int64_t offset, n;
 
     if (!address || (uintptr_t)address >= MAX_OFFSET)
         return address;
-    offset = number(tc_tensor_call(tensor, TC_ATTRIBUTE_storage_offset));
+    if (!tc_tensor_is_exact(tensor) || !tc_layout_piece(tensor, &offset, &n))
+        offset = number(tc_tensor_call(tensor, TC_ATTRIBUTE_storage_offset));
     return (uintptr_t)address == (uint64_t)offset * as->dtype->item_size ? NULL : address;
 }
 
@@ -402,22 +436,22 @@ const char *tc_tensor_layout(PyObject *tensor)
 
 bool tc_tensor_is_leaf(PyObject *tensor)
 {
-    return is_true(GET(tensor, is_leaf));
+    const enum tc_answer read =
+        tc_tensor_is_exact(tensor) ? tc_layout_is_leaf(tensor) : TC_ANSWER_UNKNOWN;
+
+    return read == TC_ANSWER_UNKNOWN ? is_true(GET(tensor, is_leaf)) : read == TC_ANSWER_YES;
 }
 
 PyObject *tc_tensor_storage(PyObject *tensor, uint64_t *key)
 {
     PyObject *storage = tc_tensor_call(tensor, TC_ATTRIBUTE_untyped_storage);
-    struct tc_tensor t;
-    uint64_t piece[2];
+    int64_t piece[2];
 
-    if (!storage || !read_shape(tensor, &t)) {
+    if (!storage || !read_piece(tensor, &piece[0], &piece[1])) {
         PyErr_Clear();
         Py_XDECREF(storage);
         return NULL;
     }
-    piece[0] = (uint64_t)number(tc_tensor_call(tensor, TC_ATTRIBUTE_storage_offset));
-    piece[1] = t.n;
     *key = tc_hash64(piece, sizeof(piece), 0);
     return storage;
 }

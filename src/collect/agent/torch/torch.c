@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "collect/agent/torch/dlpack.h"
+#include "collect/agent/torch/modes.h"
 
 #define N_DTYPES 64
 
@@ -23,8 +24,7 @@ static PyGetSetDef *getters[TC_N_ATTRIBUTES];
 static struct {
     PyTypeObject *tensor, *parameter, *dtype_type, *device_type;
     PyObject *strided;
-    PyObject *is_grad_enabled, *is_inference_mode_enabled, *is_any_autocast; /* builtins */
-    PyObject *n_function_modes, *is_wrapped, *get_unwrapped, *no_functions;  /* may be NULL */
+    PyObject *is_wrapped, *get_unwrapped, *no_functions; /* may be NULL */
     struct tc_dtype dtypes[N_DTYPES];
     size_t n_dtypes;
 } torch;
@@ -58,10 +58,7 @@ static bool find_types(PyObject *module)
     torch.dtype_type = (PyTypeObject *)PyObject_GetAttrString(module, "dtype");
     torch.device_type = (PyTypeObject *)PyObject_GetAttrString(module, "device");
     torch.strided = PyObject_GetAttrString(module, "strided");
-    torch.is_grad_enabled = PyObject_GetAttrString(module, "is_grad_enabled");
-    torch.is_inference_mode_enabled = PyObject_GetAttrString(module, "is_inference_mode_enabled");
-    return torch.tensor && torch.dtype_type && torch.device_type && torch.strided &&
-           torch.is_grad_enabled && torch.is_inference_mode_enabled;
+    return torch.tensor && torch.dtype_type && torch.device_type && torch.strided;
 }
 
 /* Parameters are tensors that add nothing to reading. */
@@ -95,11 +92,10 @@ bool tc_torch_init(PyObject *module)
     for (size_t i = 0; i < TC_N_ATTRIBUTES; i++)
         getters[i] = getter_of(names[i]);
     tc_dlpack_init((PyObject *)torch.tensor);
+    tc_modes_find(module);
     c = PyObject_GetAttrString(module, "_C");
     if (!c)
         return false;
-    torch.is_any_autocast = optional(c, "_is_any_autocast_enabled");
-    torch.n_function_modes = optional(c, "_len_torch_function_stack");
     torch.no_functions = optional(c, "DisableTorchFunction");
     functorch = optional(c, "_functorch");
     torch.is_wrapped = functorch ? optional(functorch, "is_functorch_wrapped_tensor") : NULL;
@@ -241,21 +237,11 @@ PyObject *tc_tensor_call(PyObject *tensor, enum tc_tensor_attribute method)
     return PyObject_CallMethodNoArgs(tensor, names[method]);
 }
 
-static bool is_in_function_mode(void)
-{
-    PyObject *n = torch.n_function_modes ? PyObject_CallNoArgs(torch.n_function_modes) : NULL;
-    bool is_in = n && PyLong_AsLong(n) > 0;
-
-    Py_XDECREF(n);
-    PyErr_Clear();
-    return is_in;
-}
-
 PyObject *tc_tensor_shield(void)
 {
     PyObject *shield;
 
-    if (!is_in_function_mode())
+    if (!tc_function_mode_any())
         return NULL;
     shield = tc_policy_call("shield", NULL);
     if (!shield)
@@ -290,30 +276,4 @@ void tc_tensor_unshield(PyObject *shield)
     Py_XDECREF(done);
     Py_DECREF(shield);
     PyErr_Restore(type, value, traceback);
-}
-
-static bool ask_builtin(PyObject *function, bool fallback)
-{
-    PyObject *answer = function ? PyObject_CallNoArgs(function) : NULL;
-
-    if (!answer)
-        PyErr_Clear();
-    Py_XDECREF(answer);
-    return answer ? answer == Py_True : fallback;
-}
-
-bool tc_grad_enabled(void)
-{
-    return ask_builtin(torch.is_grad_enabled, true);
-}
-
-bool tc_inference_enabled(void)
-{
-    return ask_builtin(torch.is_inference_mode_enabled, false);
-}
-
-/* Where torch cannot say it cheaply, the policy is asked each time. */
-bool tc_autocast_any(void)
-{
-    return ask_builtin(torch.is_any_autocast, torch.tensor != NULL);
 }

@@ -76,9 +76,4 @@ PyObject *tc_tensor_shield(void);
 PyObject *tc_tensor_shield_of(PyObject *tensor);
 void tc_tensor_unshield(PyObject *shield);
 
-/* The context of a call: is anything of it not the default? */
-bool tc_grad_enabled(void);
-bool tc_inference_enabled(void);
-bool tc_autocast_any(void);
-
 #endif /* TC_COLLECT_TORCH_H */

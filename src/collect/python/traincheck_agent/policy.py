@@ -4,7 +4,7 @@ import sys
 import types
 
 import _traincheck_agent as agent
-from . import annotations, classes, install, own, plan, process, relied, settings, sources, table
+from . import annotations, classes, install, layout, own, plan, process, relied, settings, sources, table
 from .classes import describe as describe_class
 from .device import architecture, compiler_paths, driver_paths, has_come, join_streams, leave_stream, look, stream_of, wait_for
 from .names import name_in_module, name_of_root as name_of_object, place_of_file
@@ -25,6 +25,7 @@ _INSTRUMENTED = [name for name in settings.many("instrument") if name != "torch"
 def _torch_imported():
     torch = sys.modules["torch"]
     agent.set_torch(torch)
+    layout.find(torch)
     install.package("torch", is_whole=True)
     for part in (install.aliases, _tensor_methods, _operators, classes.known_classes, _graphs, _streams, _swaps, _check):
         install.attempt(part.__name__, part, torch)

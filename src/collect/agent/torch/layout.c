@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * layout.c - finds the places in samples, and reads there
+ *
+ * A place is the only word of an object that holds what is known, in all samples. No more of an
+ * object is looked at than its allocator gave it. Of a kind, the words behind the number of
+ * elements, which hold dtype, device, flags and dispatch keys, the first tensor is read by DLPack
+ * and compared: one difference, and no tensor is read here any more. With the interpreter's lock.
+ */
+#include "collect/agent/torch/layout.h"
+
+#include <malloc.h>
+#include <string.h>
+
+#include "collect/agent/torch/torch.h"
+
+#define MAX_WORDS   32
+#define MAX_SAMPLES 16
+#define MAX_DIMS    8
+/* Sizes and strides of more dimensions lie apart. */
+#define N_INLINE 5
+#define N_KINDS  256
+
+struct sample {
+    const void *object;
+    uint64_t tensor, storage, data, offset, n;
+    uint64_t sizes[MAX_DIMS], strides[MAX_DIMS];
+    size_t n_dims;
+    uint64_t grad_fn; /* 0: none */
+};
+
+/* The places, in words from the begin of what they are in. */
+static struct {
+    bool is_known;
+    size_t tensor;          /* of a torch.Tensor: its TensorImpl */
+    size_t storage;         /* of that: its StorageImpl */
+    size_t autograd;        /* its AutogradMeta, or NULL */
+    size_t dims, offset, n; /* behind dims stand sizes and strides, behind n what makes the kind */
+    size_t data;            /* of a StorageImpl */
+    size_t grad_fn;         /* of an AutogradMeta */
+} at;
+
+struct kind {
+    uint64_t words[2]; /* all zero: none */
+    uint32_t type;
+    size_t item_size;
+    bool on_cpu, is_literal;
+    int cuda;
+};
+
+/* By their words; what falls onto another takes its place. */
+static struct kind kinds[N_KINDS];
+
+/* ---- the search ---- */
+
+static uint64_t word_of(const void *object, size_t i)
+{
+    uint64_t word;
+
+    memcpy(&word, (const char *)object + i * sizeof(word), sizeof(word));
+    return word;
+}
+
+static const void *pointer_at(const void *object, size_t i)
+{
+    return (const void *)(uintptr_t)word_of(object, i);
+}
+
+static void read_kind(const void *impl, uint64_t words[2])
+{
+    words[0] = word_of(impl, at.n + 1);
+    words[1] = word_of(impl, at.n + 2);
+}
+
+/* Of what operator new gave. */
+static size_t n_words(uint64_t object)
+{
+    const size_t n = malloc_usable_size((void *)(uintptr_t)object) / sizeof(uint64_t);
+
+    return n < MAX_WORDS ? n : MAX_WORDS;
+}
+
+static size_t n_words_of_tensor(const struct sample *s)
+{
+    const Py_ssize_t size = Py_TYPE((PyObject *)(uintptr_t)s->object)->tp_basicsize;
+
+    return (size_t)size / sizeof(uint64_t);
+}
+
+/* Is what a place is searched for at word i of the sample? */
+typedef bool is_at_fn(const struct sample *sample, size_t i);
+
+static bool is_tensor_at(const struct sample *s, size_t i)
+{
+    return i < n_words_of_tensor(s) && word_of(s->object, i) == s->tensor;
+}
+
+static uint64_t word_of_tensor(const struct sample *s, size_t i)
+{
+    return word_of((const void *)(uintptr_t)s->tensor, i);
+}
+
+static bool is_storage_at(const struct sample *s, size_t i)
+{
+    return i < n_words(s->tensor) && word_of_tensor(s, i) == s->storage;
+}
+
+static bool is_offset_at(const struct sample *s, size_t i)
+{
+    return i < n_words(s->tensor) && word_of_tensor(s, i) == s->offset;
+}
+
+/* With two words of the kind behind it. */
+static bool is_number_at(const struct sample *s, size_t i)
+{
+    return i + 2 < n_words(s->tensor) && word_of_tensor(s, i) == s->n;
+}
+
+static bool is_data_at(const struct sample *s, size_t i)
+{
+    return i < n_words(s->storage) && word_of((const void *)(uintptr_t)s->storage, i) == s->data;
+}
+
+static bool are_dims_at(const struct sample *s, size_t i)
+{
+    const size_t size = s->n_dims * sizeof(uint64_t);
+    const char *inside = (const char *)(uintptr_t)s->tensor + (i + 1) * sizeof(uint64_t);
+
+    if (i + 2 * N_INLINE >= n_words(s->tensor) || word_of_tensor(s, i) != s->n_dims)
+        return false;
+    if (s->n_dims > N_INLINE) { /* the sample before has told that these are dims */
+        const char *apart = pointer_at(inside, 0);
+        return memcmp(apart, s->sizes, size) == 0 && memcmp(apart + size, s->strides, size) == 0;
+    }
+    return memcmp(inside, s->sizes, size) == 0 &&
+           memcmp(inside + N_INLINE * sizeof(uint64_t), s->strides, size) == 0;
+}
+
+/* What has a grad_fn has autograd's data, and what never saw autograd has none. */
+static bool is_autograd_at(const struct sample *s, size_t i)
+{
+    return i < n_words(s->tensor) && i != at.storage &&
+           (word_of_tensor(s, i) != 0) == (s->grad_fn != 0);
+}
+
+static bool is_grad_fn_at(const struct sample *s, size_t i)
+{
+    const uint64_t autograd = word_of_tensor(s, at.autograd);
+
+    if (!autograd)
+        return true;
+    return i < n_words(autograd) && word_of((const void *)(uintptr_t)autograd, i) == s->grad_fn;
+}
+
+/* The first place behind `from` in all samples. */
+static bool find_next(const struct sample *samples, size_t n, is_at_fn *is_at, size_t from,
+                      size_t *place)
+{
+    for (size_t i = from; i < MAX_WORDS; i++) {
+        size_t n_met = 0;
+
+        while (n_met < n && is_at(&samples[n_met], i))
+            n_met++;
+        if (n_met == n) {
+            *place = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The only one. */
+static bool find(const struct sample *samples, size_t n, is_at_fn *is_at, size_t *place)
+{
+    size_t other;
+
+    return find_next(samples, n, is_at, 1, place) &&
+           !find_next(samples, n, is_at, *place + 1, &other);
+}
+
+static bool find_all(const struct sample *samples, size_t n)
+{
+    return find(samples, n, is_tensor_at, &at.tensor) &&
+           find(samples, n, is_storage_at, &at.storage) &&
+           find(samples, n, is_offset_at, &at.offset) && find(samples, n, is_number_at, &at.n) &&
+           find(samples, n, are_dims_at, &at.dims) && find(samples, n, is_data_at, &at.data) &&
+           find(samples, n, is_autograd_at, &at.autograd) &&
+           find(samples, n, is_grad_fn_at, &at.grad_fn);
+}
+
+/* ---- samples ---- */
+
+static bool take_ints(PyObject *tuple, uint64_t *out, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(tuple, (Py_ssize_t)i));
+    return !PyErr_Occurred();
+}
+
+/* The Node of a grad_fn is the first thing in it; a function of Python's own has none there. */
+static bool take_sample(PyObject *told, struct sample *out)
+{
+    PyObject *object, *sizes, *strides, *grad_fn;
+    unsigned long long tensor, storage, data, offset, n;
+
+    if (!PyArg_ParseTuple(told, "OKKKKKO!O!O", &object, &tensor, &storage, &data, &offset, &n,
+                          &PyTuple_Type, &sizes, &PyTuple_Type, &strides, &grad_fn))
+        return false;
+    *out = (struct sample){object, tensor, storage, data, offset, n, {0}, {0}, 0, 0};
+    out->n_dims = (size_t)PyTuple_GET_SIZE(sizes);
+    if (grad_fn != Py_None)
+        out->grad_fn = word_of(grad_fn, sizeof(PyObject) / sizeof(uint64_t));
+    return out->n_dims <= MAX_DIMS && PyTuple_GET_SIZE(strides) == PyTuple_GET_SIZE(sizes) &&
+           take_ints(sizes, out->sizes, out->n_dims) &&
+           take_ints(strides, out->strides, out->n_dims);
+}
+
+static bool take_samples(PyObject *told, struct sample *out)
+{
+    const Py_ssize_t n = PyTuple_GET_SIZE(told);
+    bool is_taken = n > 0 && n <= MAX_SAMPLES && sizeof(void *) == sizeof(uint64_t);
+
+    for (Py_ssize_t i = 0; is_taken && i < n; i++)
+        is_taken = take_sample(PyTuple_GET_ITEM(told, i), &out[i]);
+    PyErr_Clear();
+    return is_taken;
+}
+
+/* Do all differ in their kinds? */
+static bool are_unlike(PyObject *tensors)
+{
+    uint64_t words[MAX_SAMPLES][2];
+    const Py_ssize_t n = PyTuple_GET_SIZE(tensors);
+
+    for (Py_ssize_t i = 0; i < n && n <= MAX_SAMPLES; i++) {
+        read_kind(pointer_at(PyTuple_GET_ITEM(tensors, i), at.tensor), words[i]);
+        for (Py_ssize_t k = 0; k < i; k++)
+            if (memcmp(words[i], words[k], sizeof(words[i])) == 0)
+                return false;
+    }
+    return n <= MAX_SAMPLES;
+}
+
+bool tc_layout_find(PyObject *told, PyObject *unlike)
+{
+    struct sample samples[MAX_SAMPLES];
+
+    memset(kinds, 0, sizeof(kinds));
+    at.is_known = take_samples(told, samples) &&
+                  find_all(samples, (size_t)PyTuple_GET_SIZE(told)) && are_unlike(unlike);
+    return at.is_known;
+}
+
+/* ---- reading ---- */
+
+static const void *impl_of(PyObject *tensor)
+{
+    return at.is_known ? pointer_at(tensor, at.tensor) : NULL;
+}
+
+static struct kind *slot_of(const uint64_t words[2])
+{
+    const uint64_t mixed = (words[0] ^ words[1] << 7) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return &kinds[mixed >> 56];
+}
+
+static const struct kind *kind_of(const void *impl)
+{
+    uint64_t words[2];
+    const struct kind *kind;
+
+    read_kind(impl, words);
+    kind = slot_of(words);
+    return memcmp(kind->words, words, sizeof(words)) == 0 ? kind : NULL;
+}
+
+static void read_dims(const void *impl, struct tc_dlpack_view *out)
+{
+    const char *sizes = (const char *)impl + (at.dims + 1) * sizeof(uint64_t);
+
+    out->n_dims = (size_t)word_of(impl, at.dims);
+    if (out->n_dims > N_INLINE)
+        sizes = pointer_at(sizes, 0);
+    out->shape = (const int64_t *)(const void *)sizes;
+    out->strides = out->shape + (out->n_dims > N_INLINE ? out->n_dims : N_INLINE);
+}
+
+/* Of what is empty, or has no memory, torch says what it likes. */
+static bool read_view(const void *impl, const struct kind *kind, struct tc_dlpack_view *out)
+{
+    const void *storage = pointer_at(impl, at.storage);
+    const char *data = storage ? pointer_at(storage, at.data) : NULL;
+
+    if (!data || !word_of(impl, at.n))
+        return false;
+    read_dims(impl, out);
+    out->data = data + (int64_t)word_of(impl, at.offset) * (int64_t)kind->item_size;
+    out->type = kind->type;
+    out->on_cpu = kind->on_cpu;
+    out->cuda = kind->cuda;
+    return true;
+}
+
+bool tc_layout_view(PyObject *tensor, struct tc_dlpack_view *out)
+{
+    const void *impl = impl_of(tensor);
+    const struct kind *kind = impl ? kind_of(impl) : NULL;
+
+    return kind && read_view(impl, kind, out);
+}
+
+/* DLPack may call the stride of a dimension of one element otherwise. */
+static bool is_same(const struct tc_dlpack_view *a, const struct tc_dlpack_view *b)
+{
+    if (a->data != b->data || a->n_dims != b->n_dims)
+        return false;
+    for (size_t i = 0; i < a->n_dims; i++)
+        if (a->shape[i] != b->shape[i] || (a->shape[i] != 1 && a->strides[i] != b->strides[i]))
+            return false;
+    return true;
+}
+
+static bool is_told(PyObject *tensor, enum tc_tensor_attribute method)
+{
+    PyObject *answer = tc_tensor_call(tensor, method);
+
+    PyErr_Clear();
+    Py_XDECREF(answer); /* a singleton */
+    return answer != Py_False;
+}
+
+void tc_layout_meet(PyObject *tensor, const struct tc_dlpack_view *view)
+{
+    const void *impl = impl_of(tensor);
+    const uint32_t bits = view->type >> 16 & 0xff, lanes = view->type & 0xffff;
+    struct tc_dlpack_view read;
+    struct kind kind = {.type = view->type,
+                        .item_size = bits / 8 * lanes,
+                        .on_cpu = view->on_cpu,
+                        .cuda = view->cuda};
+
+    if (!impl || bits % 8 || !read_view(impl, &kind, &read))
+        return;
+    read_kind(impl, kind.words);
+    kind.is_literal =
+        !is_told(tensor, TC_ATTRIBUTE_is_conj) && !is_told(tensor, TC_ATTRIBUTE_is_neg);
+    at.is_known = is_same(&read, view);
+    *slot_of(kind.words) = kind;
+}
+
+enum tc_answer tc_layout_is_literal(PyObject *tensor)
+{
+    const void *impl = impl_of(tensor);
+    const struct kind *kind = impl ? kind_of(impl) : NULL;
+
+    if (!kind)
+        return TC_ANSWER_UNKNOWN;
+    return kind->is_literal ? TC_ANSWER_YES : TC_ANSWER_NO;
+}
+
+/* The grad_fn of a view that was written to is made when torch is asked: none is no answer. */
+static enum tc_answer has_grad_fn(PyObject *tensor)
+{
+    const void *impl = impl_of(tensor), *autograd = impl ? pointer_at(impl, at.autograd) : NULL;
+
+    if (!impl)
+        return TC_ANSWER_UNKNOWN;
+    if (!autograd)
+        return TC_ANSWER_NO;
+    return word_of(autograd, at.grad_fn) ? TC_ANSWER_YES : TC_ANSWER_UNKNOWN;
+}
+
+enum tc_answer tc_layout_requires_grad(PyObject *tensor)
+{
+    return has_grad_fn(tensor);
+}
+
+enum tc_answer tc_layout_is_leaf(PyObject *tensor)
+{
+    const enum tc_answer has = has_grad_fn(tensor);
+
+    return has == TC_ANSWER_UNKNOWN ? has : has == TC_ANSWER_YES ? TC_ANSWER_NO : TC_ANSWER_YES;
+}
+
+bool tc_layout_piece(PyObject *tensor, int64_t *offset, int64_t *n)
+{
+    const void *impl = impl_of(tensor);
+
+    if (!impl || !kind_of(impl))
+        return false;
+    *offset = (int64_t)word_of(impl, at.offset);
+    *n = (int64_t)word_of(impl, at.n);
+    return true;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * layout.h - tensors read where torch's C++ keeps them
+ *
+ * torch promises nothing of where a TensorImpl keeps what. So the places are searched for once, in
+ * samples of which all is known, and a tensor is read there only where one of its kind, which is
+ * its dtype, device and all its flags, was read the slow way before and was the same. Whoever is
+ * told "unknown" asks torch.
+ */
+#ifndef TC_COLLECT_LAYOUT_H
+#define TC_COLLECT_LAYOUT_H
+
+#include "collect/agent/torch/dlpack.h"
+
+enum tc_answer {
+    TC_ANSWER_NO,
+    TC_ANSWER_YES,
+    TC_ANSWER_UNKNOWN,
+};
+
+/*
+ * Search for the places. samples: a tuple of tuples
+ * (tensor, TensorImpl, StorageImpl, address of its memory, offset, elements, sizes, strides,
+ * grad_fn or None), the addresses as int. unlike: a tuple of tensors that are all of other kinds.
+ * False, without a Python error, where they are not found.
+ */
+bool tc_layout_find(PyObject *samples, PyObject *unlike);
+
+/* All below are given tensors of no subclass, and leave no Python error. */
+
+/* What DLPack would say; false: unknown. */
+bool tc_layout_view(PyObject *tensor, struct tc_dlpack_view *out);
+/* What DLPack said of a tensor: those of its kind are read here from now on. */
+void tc_layout_meet(PyObject *tensor, const struct tc_dlpack_view *view);
+/* Are its elements what its memory says? */
+enum tc_answer tc_layout_is_literal(PyObject *tensor);
+enum tc_answer tc_layout_requires_grad(PyObject *tensor);
+enum tc_answer tc_layout_is_leaf(PyObject *tensor);
+/* Where its elements begin in its storage, and how many there are; false: unknown. */
+bool tc_layout_piece(PyObject *tensor, int64_t *offset, int64_t *n);
+
+#endif /* TC_COLLECT_LAYOUT_H */

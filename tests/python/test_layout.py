@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors read where torch's C++ keeps them, and torch asked: the two leave the same trace."""
+import os
+import pathlib
+import re
+import unittest
+
+from traced import Case, decode
+
+PIPELINES = pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "pipelines"
+ASK = {"TRAINCHECK_TEST_ASK": "1"}
+
+# All that a tensor can be: each is told as an operand and as a result.
+ALL_KINDS = """
+    import torch, torch.nn.functional as F
+
+    base = torch.arange(720, dtype=torch.float32)
+    leaf = torch.ones(2, 3, requires_grad=True)
+    was = torch.ones(3, requires_grad=True)
+    freed = torch.ones(4)
+    ones = torch.ones(2, 3)
+    complex = torch.ones(3, dtype=torch.complex64)
+    with torch.inference_mode():
+        inference = torch.ones(3)
+    tensors = [base, base.view(2, 3, 4, 5, 6), base.view(2, 1, 3, 4, 5, 6), base.view(24, 30).t(), base[3:9:2], base.view(24, 30)[3:7, 2:11],
+               base.view(24, 30).expand(2, 24, 30), torch.ones(1).expand(7), torch.tensor(3.5), torch.empty(0), torch.empty(3, 0, 2),
+               leaf, leaf * 2, (leaf * 2).detach(), leaf.data, leaf.view(6), leaf.view(6).detach(), was.requires_grad_(False),
+               torch.nn.Parameter(ones), torch.nn.Parameter(ones, requires_grad=False), inference, ones[0, 1], ones[1:, 2:], leaf[0, 1],
+               complex, complex.conj(), complex.conj().imag, complex[1:2].conj().imag, torch.view_as_real(complex),
+               torch.empty(2, 3, device="meta"), ones.to_sparse(), torch.quantize_per_tensor(ones, 0.1, 0, torch.qint8),
+               torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last), torch.nested.nested_tensor([ones, ones[:1]])]
+    tensors += [torch.ones(5).to(dtype) for dtype in (torch.bfloat16, torch.float16, torch.float64, torch.int8, torch.int64, torch.bool, torch.uint8)]
+    freed.untyped_storage().resize_(0)
+
+    def show(x):
+        try:
+            F.dropout(x, 0.0, False)
+            torch.ones_like(x)
+            x.add(x)
+        except Exception as error:
+            print(type(error).__name__)
+
+    for x in tensors:
+        show(x)
+    torch.ones_like(freed)
+    torch.vmap(lambda x: F.dropout(x, 0.0, False) + x)(leaf)
+    torch.func.grad(lambda x: F.relu(x * x).sum())(ones)
+    written = leaf * 1
+    piece = ones.view(6)
+    piece.add_(written.view(6))  # a view whose grad_fn is made when it is asked for
+    ones.zero_()
+    F.relu(piece)
+    with torch.no_grad():
+        F.relu(leaf)
+    with torch.inference_mode():
+        F.relu(ones)
+    for device in "cpu", "cuda":
+        with torch.autocast(device, torch.bfloat16):
+            F.linear(torch.ones(2, 3), torch.ones(4, 3))
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            return function(*args, **(kwargs or {}))
+    with Mode():
+        F.relu(torch.ones(2))
+    complex.set_(torch.ones(7, dtype=torch.complex64))
+    complex.add(complex)
+"""
+
+# Of the script above, where the agent can say so.
+FOUND = """
+    import sys, torch
+    agent, layout = sys.modules["_traincheck_agent"], sys.modules["traincheck_agent.layout"]
+    samples, unlike = layout._samples(torch), layout._unlike(torch)
+    print(agent.find_layout(samples, unlike))
+    shifted = [(*sample[:4], sample[4] + 1, *sample[5:]) for sample in samples]
+    print(agent.find_layout(tuple(shifted), unlike), agent.find_layout(samples, (unlike[0], unlike[0])), agent.find_layout((), ()))
+    torch.ones(3).add(1)
+"""
+
+
+class Layout(Case):
+    def texts(self, run):
+        """Each file of the trace without what another run has otherwise: times, processes, the run itself."""
+        return [[re.sub(r'"t":\d+', "", line) for line in decode(file).splitlines() if not line.startswith('{"type":"process"')]
+                for file in run.files()]
+
+    def compare(self, script):
+        read, asked = (self.collect("--overwrite", script, folder=name, env=env) for name, env in (("read", {}), ("asked", ASK)))
+        self.assertEqual((read.code, read.out), (asked.code, asked.out), read.err + asked.err)
+        self.assert_no_errors(read)
+        self.assertEqual(self.texts(read), self.texts(asked))
+        return read
+
+    def test_all_kinds_of_tensors(self):
+        run = self.compare(self.script(ALL_KINDS))
+        self.assertEqual(run.code, 0, run.err)
+        self.assertGreater(len(self.calls(run)), 150)
+
+    def test_pipelines(self):
+        for name in os.environ.get("TRAINCHECK_TEST_PIPELINES", "amp_custom_linear vae").split():
+            with self.subTest(name):
+                self.compare(PIPELINES / f"{name}.py")
+
+    def test_it_is_found_in_right_samples_alone(self):
+        run = self.traced(FOUND)
+        self.assertEqual((run.code, run.out), (0, "True\nFalse False False\n"), run.err)
+        self.assert_no_errors(run)
+
+
+if __name__ == "__main__":
+    unittest.main()
