@@ -82,9 +82,21 @@ static void meet_function(struct givers *givers, tc_sym function)
         givers->functions[givers->n_functions++] = function;
 }
 
+/* What drops nothing gives its operand back: it has done nothing. */
+static bool drops_nothing(const struct tc_call *call)
+{
+    const struct tc_value *training = tc_value_get(call->args, "training");
+    double p;
+
+    return training && ((training->kind == TC_VALUE_BOOL && !training->boolean) ||
+                        (tc_value_number(tc_value_get(call->args, "p"), &p) && p == 0));
+}
+
 static void note_result(struct givers *givers, const struct tc_call *call,
                         const struct tc_value *value)
 {
+    if (drops_nothing(call))
+        return;
     if (tc_requires_gradient(value))
         meet_function(givers, call->descriptor);
     if (givers->results.n >= MAX_RESULTS)

@@ -201,6 +201,10 @@
     X(SET_APART, "set_apart", TC_NO_SYM,                                                             \
       "the script itself gave the layer another mode than the model", "Monte Carlo dropout",         \
       "relations/APIArg_constant/a-layer-set-apart")                                                 \
+    X(ASKED_AGAIN, "asked_again", TC_NO_SYM,                                                         \
+      "the script itself asks again and again for one input, to see answers differ",                 \
+      "Monte Carlo dropout by train() of the whole model, or by dropout() in a line of its own",     \
+      "relations/APIArg_constant/asked-again-and-again")                                             \
     X(WITHOUT_GRAD, "without_grad", TC_NO_SYM,                                                       \
       "a model that trains was asked for it without gradients",                                      \
       "activity10 of benchmarks/blind/second: a loss of validation outside of no_grad",              \

@@ -117,6 +117,13 @@ bool tc_is_by_the_user(const struct tc_strtab *symbols, const struct tc_call *ca
     return true;
 }
 
+const struct tc_call *tc_root_around(const struct tc_call *call)
+{
+    while (call && !call->is_root)
+        call = call->parent;
+    return call;
+}
+
 bool tc_is_training_forward(const struct tc_call *call)
 {
     return call->is_root && !tc_value_get(call->ctx, "grad") && tc_call_is_training(call);

@@ -51,6 +51,9 @@ tc_sym tc_known_class(struct tc_strtab *symbols, tc_sym fn);
 /* Made neither by a package nor inside one of its entry points, nor while a batch is fetched. */
 bool tc_is_by_the_user(const struct tc_strtab *symbols, const struct tc_call *call);
 
+/* The root forward around the call, or itself; NULL if there is none. */
+const struct tc_call *tc_root_around(const struct tc_call *call);
+
 /* A root forward in training mode and with gradients. */
 bool tc_is_training_forward(const struct tc_call *call);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "relation/asked_again.h"
 #include "relation/form.h"
 #include "replay/symbols.h"
 
@@ -127,6 +128,7 @@ struct operand_state {
     struct tc_map set_by_hand; /* (process, module) whose own mode the script has set */
     struct tc_map trained; /* (process, model) that was asked with gradients, in training mode */
     struct tc_map told;    /* (process, tensor) that such a model gave without */
+    struct tc_asked_again asked;
 };
 
 /* Readings grow with the kinds of calls, not with the length of a run; if a run has ever new ones,
@@ -141,6 +143,7 @@ static void operand_release(void *state)
     tc_map_release(&s->set_by_hand);
     tc_map_release(&s->trained);
     tc_map_release(&s->told);
+    tc_asked_again_release(&s->asked);
     tc_arena_release(&s->arena);
 }
 
@@ -352,18 +355,28 @@ static size_t leave_out_gradients(struct tc_strtab *symbols, const struct readin
     return n;
 }
 
+/* Why nothing is stated of the call. */
+static enum tc_excuse excuse_of(struct operand_state *s, const struct tc_event *event)
+{
+    tc_asked_again_note(&s->asked, event);
+    if (event->call->role == TC_ROLE_MODE && !event->call->parent)
+        tc_map_put(&s->set_by_hand, receiver_of(event, event->call), 1);
+    return is_set_apart(s, event)                ? TC_EXCUSE_SET_APART
+           : tc_is_asked_again(&s->asked, event) ? TC_EXCUSE_ASKED_AGAIN
+                                                 : TC_EXCUSE_NONE;
+}
+
 static void observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                     const struct tc_sink *sink)
 {
     struct operand_state *s = state;
     tc_sym told[TC_MAX_STATEMENTS];
+    enum tc_excuse excuse;
 
     if (event->kind != TC_EVENT_CALL || event->call->raised || event->process->is_worker)
         return;
-    if (event->call->role == TC_ROLE_MODE && !event->call->parent)
-        tc_map_put(&s->set_by_hand, receiver_of(event, event->call), 1);
-    if (is_set_apart(s, event)) {
-        tc_sink_excuse(sink, event->call->descriptor, TC_EXCUSE_SET_APART);
+    if ((excuse = excuse_of(s, event))) {
+        tc_sink_excuse(sink, event->call->descriptor, excuse);
         return;
     }
     const struct reading_kept *kept = reading_of(s, symbols, event);
