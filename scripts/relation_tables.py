@@ -50,7 +50,7 @@ def excuses():
 
 def support():
     lines = ["| support | pipelines | why | the number comes from | claims |", "|---|---|---|---|---|"]
-    words = {"TC_PIPELINES_ALL": "all", "TC_PIPELINES_ONLY": "only one"}
+    words = {"TC_PIPELINES_NONE": "none", "TC_PIPELINES_ALL": "all", "TC_PIPELINES_ONLY": "only one"}
     for name, pipelines, why, origin, claims in rows_of("src/relation/support.h", 5):
         lines.append(f"| {name.lower()} | {words.get(pipelines, pipelines)} | {why} | {origin} | {claims} |")
     return "\n".join(lines)
@@ -202,7 +202,7 @@ def violations_of(bin_dir, form, case):
     with tempfile.TemporaryDirectory(prefix="tc report ") as work:
         module = run.load(folder)
         traces = run.write_traces(module, pathlib.Path(work))
-        invariants, _ = run.learn(bin_dir, form, traces["healthy"], getattr(module, "OPTIONS", []), pathlib.Path(work))
+        invariants, _ = run.invariants_of(module, form, traces["healthy"], bin_dir, pathlib.Path(work))
         found = [v for trace in traces["broken"] for v in run.check(bin_dir, trace, invariants)]
     return [(escaped(v["expected"]), escaped(v["seen"])) for v in found if v["relation"] == form]
 

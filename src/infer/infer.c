@@ -24,7 +24,7 @@
 #include <traincheck/version.h>
 
 #define DEFAULT_MIN_SUPPORT 3
-#define MAX_RELATIONS       64
+#define MAX_RELATIONS       96
 
 struct inference {
     const struct tc_infer_config *config;
@@ -89,6 +89,7 @@ static enum tc_status select_relations(struct inference *inference, struct tc_er
         status = check_names(c->disable, c->n_disable, err);
     for (size_t i = 0; tc_relations[i] && i < MAX_RELATIONS; i++) {
         inference->enabled[i] =
+            tc_relation_is_learned(tc_relations[i]) &&
             (c->specific || !tc_relations[i]->is_specific) &&
             (!c->n_enable || is_any_named(tc_relations[i], c->enable, c->n_enable)) &&
             !is_any_named(tc_relations[i], c->disable, c->n_disable);
@@ -311,6 +312,8 @@ static enum tc_status print_set(struct inference *inference, const struct tc_inv
 static void count_forms(const struct tc_invariant_set *set, struct tc_infer_result *result)
 {
     for (size_t i = 0; tc_relations[i] && i < MAX_RELATIONS; i++) {
+        if (!tc_relation_is_learned(tc_relations[i]))
+            continue;
         struct tc_infer_count *count = &result->per_form[result->n_forms++];
         snprintf(count->name, sizeof(count->name), "%s", tc_relations[i]->name);
         for (size_t j = 0; j < set->items.n; j++)

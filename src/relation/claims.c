@@ -151,7 +151,7 @@ void tc_claims_propose(const struct tc_relation *relation, struct tc_strtab *sym
     for (size_t i = 0; i < relation->n_claims; i++) {
         const struct tc_claim *claim = &relation->claims[i];
         struct blanks blanks;
-        if (!read_key(symbols, claim, key, &blanks))
+        if (claim->support == TC_SUPPORT_RULE || !read_key(symbols, claim, key, &blanks))
             continue;
         if (has_other(claim))
             propose_others(symbols, claim, blanks, outcomes, out);

@@ -41,9 +41,21 @@
     R(tc_rule_again)      \
     S(tc_source_rate)     \
     R(tc_rule_padding)    \
+    R(tc_rule_ignored)    \
+    R(tc_rule_padded)     \
+    R(tc_rule_end)        \
+    R(tc_rule_shifted)    \
+    R(tc_rule_masked)     \
+    R(tc_rule_ahead)      \
+    R(tc_rule_target)     \
+    R(tc_rule_drops)      \
+    R(tc_rule_off)        \
+    R(tc_rule_uphill)     \
+    R(tc_rule_scale)      \
     R(tc_rule_next)       \
     R(tc_rule_run)        \
     R(tc_rule_follow)     \
+    R(tc_rule_scaled)     \
     S(tc_source_distinct) \
     R(tc_rule_never)      \
     S(tc_source_terms)    \
@@ -52,6 +64,8 @@
     R(tc_rule_frozen)     \
     R(tc_rule_sign)       \
     R(tc_rule_exact)      \
+    R(tc_rule_still)      \
+    R(tc_rule_alike)      \
     R(tc_rule_drawn)      \
     S(tc_source_facts)    \
     S(tc_source_python)
@@ -82,12 +96,24 @@
     F(tc_api_sequence_between)   \
     R(tc_rule_run)               \
     R(tc_rule_follow)            \
+    R(tc_rule_scaled)            \
     F(tc_api_arg_constant)       \
     F(tc_api_arg_equal)          \
     F(tc_api_arg_upper)          \
     R(tc_rule_never)             \
     F(tc_api_arg_rate)           \
     R(tc_rule_padding)           \
+    R(tc_rule_ignored)           \
+    R(tc_rule_padded)            \
+    R(tc_rule_end)               \
+    R(tc_rule_shifted)           \
+    R(tc_rule_masked)            \
+    R(tc_rule_ahead)             \
+    R(tc_rule_target)            \
+    R(tc_rule_drops)             \
+    R(tc_rule_off)               \
+    R(tc_rule_uphill)            \
+    R(tc_rule_scale)             \
     R(tc_rule_blank)             \
     R(tc_rule_frozen)            \
     F(tc_api_arg_terms)          \
@@ -100,6 +126,8 @@
     F(tc_api_output_finite)      \
     R(tc_rule_sign)              \
     R(tc_rule_exact)             \
+    R(tc_rule_still)             \
+    R(tc_rule_alike)             \
     R(tc_rule_drawn)             \
     R(tc_rule_next)              \
     F(tc_fact_arg_value)         \
@@ -231,6 +259,15 @@ const struct tc_relation *tc_relation_find(const char *name)
         if (!strcmp(relation->name, name))
             break;
     return relation;
+}
+
+bool tc_relation_is_learned(const struct tc_relation *relation)
+{
+    bool is_learned = !relation->n_claims;
+
+    for (size_t i = 0; i < relation->n_claims; i++)
+        is_learned |= relation->claims[i].support != TC_SUPPORT_RULE;
+    return is_learned;
 }
 
 void tc_relation_propose(const struct tc_relation *relation, struct tc_strtab *symbols, tc_sym key,

@@ -257,7 +257,7 @@ extern const struct tc_relation *const tc_python_relations[];
 const struct tc_relation *tc_relation_judged(size_t i);
 
 /* All sources, ended by NULL. */
-#define TC_MAX_SOURCES 40
+#define TC_MAX_SOURCES 64
 extern const struct tc_source *const tc_sources[];
 
 /* UINT32_MAX if there is none of that name. */
@@ -277,6 +277,9 @@ void tc_sources_close(void *states[TC_MAX_SOURCES]);
 
 /* NULL if there is none of that name. */
 const struct tc_relation *tc_relation_find(const char *name);
+
+/* Is any of its claims learned of healthy runs? Those of TC_SUPPORT_RULE are known. */
+bool tc_relation_is_learned(const struct tc_relation *relation);
 
 /* What the form's functions answer, or its rows. */
 void tc_relation_propose(const struct tc_relation *relation, struct tc_strtab *symbols, tc_sym key,

@@ -18,7 +18,8 @@
 /* Of so many a result does not equal an operand by chance, as tanh() of a small number does. */
 #define TC_MIN_EQUAL 8
 
-/* In place of a number: all that are given; the only one. */
+/* In place of a number: none can, as it is known; all that are given; the only one. */
+#define TC_PIPELINES_NONE (UINT_MAX - 2)
 #define TC_PIPELINES_ALL  (UINT_MAX - 1)
 #define TC_PIPELINES_ONLY UINT_MAX
 
@@ -49,7 +50,11 @@
     X(OWN, TC_PIPELINES_ONLY, "what one script does: never said of several", "the definition",     \
       "that arrays differ between workers; operands of the user's own calls; that a root with "    \
       "gradients is in training mode; that a parameter keeps its optimizer; a default that is "    \
-      "passed")
+      "passed")                                                                                    \
+    X(RULE, TC_PIPELINES_NONE,                                                                     \
+      "what no right script does: known, and learned of none; the shipped set @rules has it",      \
+      "the definition; healthy scripts that come close to it",                                     \
+      "a rule that a loss, attention or a scaler is never right without")
 
 enum tc_support {
 #define X(name, pipelines, why, origin, claims) TC_SUPPORT_##name,

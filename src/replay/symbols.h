@@ -111,6 +111,13 @@
     X(ROUNDED, "\"rounded\"")                       \
     X(NOT_BLANK, "\"not_blank\"")                   \
     X(EQUAL_VALUE, "\"equal\"")                     \
+    X(LEARNED, "\"learned\"")                       \
+    X(VISIBLE, "\"visible\"")                       \
+    X(NEXT, "\"next\"")                             \
+    X(VARIED, "\"varied\"")                         \
+    X(MASKED, "\"masked\"")                         \
+    X(SCALED, "\"scaled\"")                         \
+    X(OFF, "\"off\"")                               \
     /* kinds of variables */                        \
     X(PARAMETER, "Parameter")                       \
     X(BUFFER, "buffer")                             \
@@ -122,6 +129,9 @@
     X(SAMPLER, "sampler")                           \
     X(TERM, "term")                                 \
     X(COLUMN, "column")                             \
+    X(SCALE, "scale")                               \
+    X(ATTENTION, "attention")                       \
+    X(DRAWN, "drawn")                               \
     /* descriptors */                               \
     X(ROOT_FORWARD, "root.forward")                 \
     X(TRAINING_FORWARD, "root.forward[train,grad]") \
@@ -151,6 +161,10 @@
     X(F_PADDING_MASK, "args.key_padding_mask")      \
     X(F_SELF_REQUIRES_GRAD, "self.requires_grad")   \
     X(F_TARGETS, "args.targets")                    \
+    X(F_TARGET, "args.target")                      \
+    X(F_INPUT, "args.input")                        \
+    X(F_DROPOUT_P, "args.dropout_p")                \
+    X(F_ATTENTION_MASK, "args.attention_mask")      \
     X(F_SELF_GRADS, "self.grads")                   \
     X(F_SELF_FROZEN, "self.frozen")                 \
     X(F_OWNER_TRAINING, "owner.training")           \

@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -13,6 +14,7 @@ import sets
 
 # Learned from and validated on so many of the pipelines that a set is for.
 FEWEST = 6
+CASES = sets.HERE.parent / "tests" / "relations"
 MAX_BYTES = 1 << 20
 PROCESS = {"type": "process", "schema": 1, "pid": 1, "role": "main"}  # says nothing of packages: any set may be meant
 
@@ -21,9 +23,10 @@ class Files(unittest.TestCase):
     def setUp(self):
         self.plan = sets.Plan()  # itself refuses a pipeline without a role, and one with two
         self.files = {name: harness.read_lines(sets.HERE / f"{name}.jsonl") for name in self.plan.sets}
+        self.rules = harness.read_lines(sets.HERE / "rules.jsonl")
 
     def test_every_file_is_one_of_the_sets(self):
-        self.assertEqual({p.stem for p in sets.HERE.glob("*.jsonl")}, set(self.plan.sets))
+        self.assertEqual({p.stem for p in sets.HERE.glob("*.jsonl")}, {"rules", *self.plan.sets})
 
     def test_headers_say_whom_a_set_is_for_and_what_it_was_learned_from(self):
         for name, (header, *_) in self.files.items():
@@ -44,6 +47,20 @@ class Files(unittest.TestCase):
         for line in lines:
             self.assertGreaterEqual(line["evidence"]["pipelines"], 2, line["text"])
 
+    def test_each_rule_is_told_of_and_has_healthy_scripts_that_come_close(self):
+        readme = (sets.HERE / "README.md").read_text().partition(sets.MARK)[0]
+        for form in sorted({line["relation"] for line in self.rules[1:]}):
+            with self.subTest(form):
+                self.assertRegex(readme, rf"\n\| `{form}` \| \S.*\|")
+                cases = [f.read_text() for f in (CASES / form.replace("/", "_")).glob("*/case.py")]
+                close = [len(re.findall(r"(?m)^def fine\w*\(", text)) for text in cases if "\nRULE = True\n" in text]
+                self.assertGreaterEqual(sum(close), 3)
+
+    def test_a_rule_holds_in_every_context_and_is_learned_of_none(self):
+        self.assertEqual(self.rules[0]["for"], {"packages": ["torch"]})
+        for line in self.rules[1:]:
+            self.assertEqual(set(line), {"relation", "params", "text"}, line["text"])
+
     def test_files_are_small(self):
         for name in self.files:
             self.assertLess((sets.HERE / f"{name}.jsonl").stat().st_size, MAX_BYTES)
@@ -62,8 +79,8 @@ class Files(unittest.TestCase):
                                capture_output=True, text=True)
             summary = json.loads((pathlib.Path(folder) / "report/violations_summary.json").read_text())
         self.assertEqual(p.returncode, 3, p.stderr)  # nothing was judged: the trace holds no call
-        self.assertEqual([s["name"] for s in summary["sets"] if s["chosen"]], [f"@{n}" for n in sorted(self.files)])
-        self.assertEqual(summary["counts"]["invariants"], sum(len(lines) - 1 for lines in self.files.values()))
+        self.assertEqual([s["name"] for s in summary["sets"] if s["chosen"]], [f"@{n}" for n in sorted(["rules", *self.files])])
+        self.assertEqual(summary["counts"]["invariants"], sum(len(lines) - 1 for lines in [self.rules, *self.files.values()]))
         self.assertEqual(summary["counts"]["unchecked"], 0)
 
 

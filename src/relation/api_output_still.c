@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_output_still.c - APIOutput/still: a loss becomes another one as its model is trained
+ *
+ * What a loss says of weights that change changes with them. One that has been the same number in
+ * each step from the first on has nothing of the model in it, or is at a bound: scores of a single
+ * class, probabilities cut off, a constant that was meant to be added.
+ *
+ * An example for each backward in another step than the one before at its line. It is broken from
+ * the tenth step on, where the loss has been one number in all of them, and that is not zero: a
+ * margin may be kept from the start. Of single precision: fewer digits may well stay.
+ */
+#include "relation/one_claim.h"
+
+#include "replay/symbols.h"
+
+#define MIN_STEPS 10
+
+/* The backwards of one line. */
+struct still {
+    double first;
+    int64_t step; /* of the last one */
+    uint64_t n;   /* steps */
+    bool has_varied;
+};
+
+/* Of one process: line → struct still *. */
+static void lines_release(void *of_process)
+{
+    tc_map_release_structs(of_process);
+}
+
+static void still_judge(const struct tc_hearing *h)
+{
+    const struct tc_call *call = h->event->call;
+    const struct tc_value *value = tc_value_get(call->self, "value");
+    struct still *still;
+
+    if (!value || value->kind != TC_VALUE_FLOAT || value->number == 0 ||
+        !tc_value_is(tc_value_get(call->self, "dtype"), "float32"))
+        return;
+    still = tc_map_struct(tc_hearing_state(h), tc_call_at(call), sizeof(*still));
+    if (still->n && still->step == call->step)
+        return;
+    still->first = still->n ? still->first : value->number;
+    still->has_varied |= value->number < still->first || value->number > still->first;
+    still->step = call->step;
+    if (++still->n > 1 && (still->has_varied || still->n >= MIN_STEPS))
+        tc_answer(h, still->has_varied);
+}
+
+const struct tc_relation_rule tc_rule_still = {
+    TC_RULE(tc_rule_still),
+    .form.name = "APIOutput/still",
+    .form.summary = "a loss becomes another one as its model is trained",
+    .form.hint = "Has the loss what the model says in it, and more than one class?",
+    .form.needs_content = true,
+    .source.name = "still",
+    .source.judged = "a backward in another step",
+    .source.process_size = sizeof(struct tc_map),
+    .source.release_process = lines_release,
+    TC_CLAIM_ROLES(TC_ROLE_BACKWARD),
+    TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_SELF, TC_SYM_IS, TC_SYM_VARIED),
+    TC_CLAIM_ATOMS(TC_SYM_LOSS, TC_SYM_TRUE, TC_SYM_FALSE),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_RULE,
+    .claim.expected = "a loss is not one number in each of the first " TC_TEXT(MIN_STEPS) " steps",
+    .claim.seen = "the loss has been the same number in each step so far, " TC_TEXT(
+        MIN_STEPS) " of them or more",
+    .at = TC_AT(BACKWARD),
+    .judge = still_judge,
+};
