@@ -67,12 +67,29 @@ void tc_finding_at(const struct tc_finding *f, struct tc_strbuf *out)
         tc_strbuf_adds(out, head_of(f)->at);
 }
 
+static void count_edit(void *n_edits, const struct tc_script_edit *edit,
+                       const struct tc_edited_lines *lines)
+{
+    (void)edit;
+    (void)lines;
+    ++*(size_t *)n_edits;
+}
+
+/* Nothing that differs tells of the edit: of several it is the likeliest. */
+static const char *since_edit(const struct tc_finding *f)
+{
+    size_t n_edits = 0;
+
+    tc_script_edits_each(&f->comparison->run.scripts, count_edit, &n_edits);
+    return n_edits > 1 ? "perhaps since this edit" : "since this edit";
+}
+
 void tc_finding_when(const struct tc_finding *f, struct tc_strbuf *out)
 {
     const struct tc_violation *v = head_of(f);
 
     if (f->departure && f->departure->what == TC_IS_EDITED)
-        tc_strbuf_adds(out, "since this edit");
+        tc_strbuf_adds(out, since_edit(f));
     else if (f->departure && f->departure->stage == TC_SYM_INIT)
         tc_strbuf_adds(out, "before the first step");
     else if (f->departure)

@@ -125,6 +125,11 @@ class Finding(runs.Case):
         self.assertEqual((finding["what"], finding["of"], finding["healthy_at"]), ("edited", "sources", "train.py:2"))
         self.assertEqual([(x["sign"], x["text"]) for x in finding["lines"] if x["sign"] != " "], [("-", "net = Net()"), ("+", "net = Net(0)")])
 
+    def test_of_two_edits_of_which_no_call_tells_one_is_a_guess(self):
+        write(self.work / "run", SCRIPT.replace("Net()", "Net(0)").replace("for i in", "for k in"), frozen=True)
+        (finding,) = self.findings("run")
+        self.assertEqual(finding["when"], "perhaps since this edit")
+
     def test_nothing_departs_where_nothing_is_broken(self):
         """A departure accuses by itself of nothing."""
         write(self.work / "run", SCRIPT.replace("log(", "print("))
