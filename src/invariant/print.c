@@ -83,8 +83,10 @@ static struct tc_json *evidence_to_json(const struct tc_invariant *invariant,
     struct tc_json *contexts = tc_json_object();
 
     tc_json_set_number(object, "held", (double)invariant->held);
-    tc_json_set_number(object, "broken", (double)invariant->broken);
-    tc_json_set_number(object, "excluded", (double)invariant->excluded);
+    if (invariant->broken)
+        tc_json_set_number(object, "broken", (double)invariant->broken);
+    if (invariant->excluded)
+        tc_json_set_number(object, "excluded", (double)invariant->excluded);
     tc_json_set_number(object, "pipelines", (double)invariant->pipelines);
     tc_fact_windows_print(&invariant->windows, object);
     if (invariant->is_validated) {
@@ -100,7 +102,10 @@ static struct tc_json *evidence_to_json(const struct tc_invariant *invariant,
             tc_json_append(values, value_to_json(symbols, context->values[j]));
         tc_json_set(contexts, tc_strtab_text(symbols, context->field), values);
     }
-    tc_json_set(object, "contexts", contexts);
+    if (invariant->n_contexts)
+        tc_json_set(object, "contexts", contexts);
+    else
+        tc_json_free(contexts);
     return object;
 }
 

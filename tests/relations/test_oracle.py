@@ -32,9 +32,9 @@ def infer(tool, folders, output, is_one_script):
         if "relation" not in x:  # the header, excerpts
             continue
         e = x["evidence"]
-        if e["broken"]:
+        if e.get("broken"):
             raise SystemExit(f"broken where it was learned: {line}")
-        found[x["relation"], oracle.text(x["params"]), oracle.text(x["when"])] = (e["held"], e["excluded"], e["pipelines"])
+        found[x["relation"], oracle.text(x["params"]), oracle.text(x["when"])] = (e["held"], e.get("excluded", 0), e["pipelines"])
     return found
 
 
