@@ -20,8 +20,11 @@
 #define TOLD 3
 
 struct entry {
-    const char *id, *text, *bunch, *value;
+    const char *id, *text, *value;
+    const char *bunch;   /* what it is about: a part of the model, a class, a call */
+    const char *claim;   /* the kind of value */
     struct entry *other; /* of the other file; NULL: it has none */
+    bool is_seen_once;
 };
 
 struct set {
@@ -30,6 +33,7 @@ struct set {
     const struct tc_renames *renames; /* names that are others in the other file; or NULL */
     struct tc_map by_subject;         /* -> struct entry */
     TC_VEC(struct entry *) items;     /* in the order of the file */
+    TC_VEC(const char *) accepted;    /* of each entry of the header: its date, and its note */
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -39,12 +43,15 @@ static const char *copy(struct set *set, const char *text)
     return tc_arena_text(set->arena, text ? text : "", text ? strlen(text) : 0);
 }
 
-/* "blocks.4" of "model.blocks.4.weight": a variable's module, without the first name and the last.
- */
+/* "blocks.4" of "model.blocks.4.weight": a variable's module, without the first name and the last;
+ * "optimizer.param_groups[0]" of "optimizer.param_groups[0][31]". */
 static const char *part_of(struct set *set, const char *name)
 {
     const char *first = strchr(name, '.'), *last = strrchr(name, '.');
+    const char *index = strstr(name, "][");
 
+    if (index)
+        return tc_arena_text(set->arena, name, (size_t)(index + 1 - name));
     if (!first || last <= first)
         return copy(set, name);
     return tc_arena_text(set->arena, first + 1, (size_t)(last - first - 1));
@@ -57,7 +64,7 @@ static const char *bunch_of(struct set *set, const struct tc_json *document)
     const char *kind = tc_json_text(tc_json_get(subject, "subject"));
     const char *name = tc_json_text(tc_json_get(subject, "name"));
 
-    if (kind && !strcmp(kind, "variable") && name)
+    if (kind && name && (!strcmp(kind, "variable") || !strcmp(kind, "use")))
         return part_of(set, name);
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
         const char *text = tc_json_text(tc_json_get(subject, keys[i]));
@@ -65,6 +72,15 @@ static const char *bunch_of(struct set *set, const struct tc_json *document)
             return copy(set, text);
     }
     return copy(set, tc_json_text(tc_json_get(document, "relation")));
+}
+
+/* What kind of value it claims: "shape", or of what is no fact its relation. */
+static const char *claim_of(struct set *set, const struct tc_json *document)
+{
+    const struct tc_json *claim = tc_json_next(tc_json_first(tc_json_get(document, "params")));
+    const char *attribute = tc_json_text(tc_json_get(claim, "attribute"));
+
+    return copy(set, attribute ? attribute : tc_json_text(tc_json_get(document, "relation")));
 }
 
 /* What it claims, as JSON. */
@@ -95,9 +111,25 @@ static void keep_entry(struct set *set, const struct tc_json *document,
     *entry = (struct entry){.id = copy(set, tc_json_text(tc_json_get(document, "id"))),
                             .text = copy(set, tc_json_text(tc_json_get(document, "text"))),
                             .bunch = bunch_of(set, document),
-                            .value = value_of(set, as_in_other)};
+                            .claim = claim_of(set, document),
+                            .value = value_of(set, as_in_other),
+                            .is_seen_once = tc_json_get(document, "seen") != NULL};
     *slot = (uint64_t)(uintptr_t)entry;
     tc_vec_push(&set->items, entry);
+}
+
+static void keep_history(struct set *set, const struct tc_json *header)
+{
+    const struct tc_json *entries = tc_json_get(header, "accepted");
+
+    for (const struct tc_json *e = tc_json_first(entries); e; e = tc_json_next(e)) {
+        const char *date = tc_json_text(tc_json_get(e, "date"));
+        const char *note = tc_json_text(tc_json_get(e, "note"));
+        struct tc_strbuf text = TC_STRBUF_INIT;
+        tc_strbuf_addf(&text, "%s  %s", date ? date : "", note ? note : "without a note");
+        tc_vec_push(&set->accepted, copy(set, text.text));
+        tc_strbuf_release(&text);
+    }
 }
 
 static enum tc_status take(void *context, const char *line, size_t size,
@@ -108,8 +140,10 @@ static enum tc_status take(void *context, const char *line, size_t size,
     struct tc_json *renamed = NULL;
     enum tc_status status = TC_OK;
 
-    if (!tc_is_invariant_line(document))
+    if (!tc_is_invariant_line(document)) {
+        keep_history(set, document);
         return TC_OK;
+    }
     if (set->renames && tc_renames_apply(set->renames, line, size, &text))
         status = tc_json_parse(text.text, text.size, &renamed, err);
     if (!status)
@@ -179,16 +213,48 @@ static void add_entry(struct tc_strbuf *out, char sign, const struct entry *entr
     add_safe(out, entry->id);
     tc_strbuf_adds(out, "  ");
     add_safe(out, entry->text);
-    tc_strbuf_addc(out, '\n');
+    tc_strbuf_adds(out, entry->is_seen_once ? " (seen once)\n" : "\n");
 }
 
-static int by_bunch(const void *a, const void *b)
+static int compare_in(const char *group_a, const char *group_b, const struct entry *a,
+                      const struct entry *b)
 {
-    return strcmp((*(const struct entry *const *)a)->bunch,
-                  (*(const struct entry *const *)b)->bunch);
+    const int order = strcmp(group_a, group_b);
+
+    return order ? order : strcmp(a->id, b->id);
 }
 
-/* Those that the other file has not, bunch by bunch. */
+static int by_bunch(const void *a_, const void *b_)
+{
+    const struct entry *a = *(const struct entry *const *)a_, *b = *(const struct entry *const *)b_;
+
+    return compare_in(a->bunch, b->bunch, a, b);
+}
+
+static int by_claim(const void *a_, const void *b_)
+{
+    const struct entry *a = *(const struct entry *const *)a_, *b = *(const struct entry *const *)b_;
+
+    return compare_in(a->claim, b->claim, a, b);
+}
+
+/* Those of one group, and how many they are. */
+static void print_group(const struct entry *const *entries, size_t n, const char *name, char sign,
+                        struct tc_strbuf *out)
+{
+    tc_strbuf_adds(out, "  ");
+    add_safe(out, name);
+    tc_strbuf_addf(out, " (%zu)\n", n);
+    for (size_t i = 0; i < n && i < TOLD; i++) {
+        if (entries[i]->other)
+            add_entry(out, '-', entries[i]->other);
+        add_entry(out, sign, entries[i]);
+    }
+    if (n > TOLD)
+        tc_strbuf_addf(out, "    and %zu more\n", n - TOLD);
+}
+
+/* Those that the other file has not, by what they are about. */
 static void print_alone(const struct set *set, const char *title, char sign, struct tc_strbuf *out)
 {
     const struct entry **alone = tc_calloc(set->items.n + 1, sizeof(*alone));
@@ -203,29 +269,38 @@ static void print_alone(const struct set *set, const char *title, char sign, str
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && !strcmp(alone[end]->bunch, alone[i]->bunch);)
             end++;
-        tc_strbuf_adds(out, "  ");
-        add_safe(out, alone[i]->bunch);
-        tc_strbuf_addf(out, " (%zu)\n", end - i);
-        for (size_t k = i; k < end && k < i + TOLD; k++)
-            add_entry(out, sign, alone[k]);
-        if (end - i > TOLD)
-            tc_strbuf_addf(out, "    and %zu more\n", end - i - TOLD);
+        print_group(&alone[i], end - i, alone[i]->bunch, sign, out);
     }
     tc_free(alone);
 }
 
+/* Those that have another value, by the kind of it. */
 static void print_changed(const struct set *after, struct tc_strbuf *out)
 {
-    bool is_first = true;
+    const struct entry **changed = tc_calloc(after->items.n + 1, sizeof(*changed));
+    size_t n = 0;
 
-    for (size_t i = 0; i < after->items.n; i++) {
-        const struct entry *entry = after->items.items[i];
-        if (!is_changed(entry))
-            continue;
-        tc_strbuf_adds(out, is_first ? "\nanother value:\n" : "");
-        is_first = false;
-        add_entry(out, '-', entry->other);
-        add_entry(out, '+', entry);
+    for (size_t i = 0; i < after->items.n; i++)
+        if (is_changed(after->items.items[i]))
+            changed[n++] = after->items.items[i];
+    qsort(changed, n, sizeof(*changed), by_claim);
+    if (n)
+        tc_strbuf_adds(out, "\nanother value:\n");
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && !strcmp(changed[end]->claim, changed[i]->claim);)
+            end++;
+        print_group(&changed[i], end - i, changed[i]->claim, '+', out);
+    }
+    tc_free(changed);
+}
+
+/* What was accepted since. */
+static void print_accepted(const struct set *before, const struct set *after, struct tc_strbuf *out)
+{
+    for (size_t i = before->accepted.n; i < after->accepted.n; i++) {
+        tc_strbuf_adds(out, i == before->accepted.n ? "\naccepted:\n  " : "  ");
+        add_safe(out, after->accepted.items[i]);
+        tc_strbuf_addc(out, '\n');
     }
 }
 
@@ -319,6 +394,7 @@ static void print(const struct set *before, const struct set *after, bool json,
         return;
     }
     print_counts(result, out);
+    print_accepted(before, after, out);
     print_renames(before->renames, out);
     print_changed(after, out);
     print_alone(after, "new", '+', out);
@@ -353,6 +429,8 @@ enum tc_status tc_sets_diff(const struct tc_sets_diff_config *config,
     tc_map_release(&after.by_subject);
     tc_vec_release(&before.items);
     tc_vec_release(&after.items);
+    tc_vec_release(&before.accepted);
+    tc_vec_release(&after.accepted);
     tc_strbuf_release(&text);
     tc_renames_release(&renames);
     tc_strtab_free(subjects);

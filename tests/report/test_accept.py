@@ -5,7 +5,10 @@ usage: test_accept.py --bin BUILD/bin [TEST...]
 """
 
 import json
+import os
 import re
+import shutil
+import subprocess
 
 import runs
 from trace_writer import Trace
@@ -251,7 +254,7 @@ class Accept(runs.Case):
         text = self.diff("before.jsonl", "own.jsonl", code=1)
         counts = dict(re.findall(r"(\d+) (?:invariants )?(as they were|with another value|new|gone)", text)[k][::-1] for k in range(4))
         self.assertEqual(counts["new"], "0")
-        self.assertRegex(text, r"another value:\n  - (\S+)  rate of f\(\).* is 0\.1\S*.*\n  \+ \S+  rate of f\(\).* is 0\.2")
+        self.assertRegex(text, r"another value:\n(?:.*\n)*?  value \(1\)\n  - (\S+)  rate of f\(\).* is 0\.1\S*.*\n  \+ \S+  rate of f\(\).* is 0\.2")
         self.assertIn("gone:\n", text)
         lines = [json.loads(x) for x in self.diff("before.jsonl", "own.jsonl", "--json", code=1).splitlines()]
         kinds = {what: sum(x["what"] == what for x in lines) for what in ("changed", "new", "gone")}
@@ -271,6 +274,31 @@ class Accept(runs.Case):
         lines = [json.loads(x) for x in self.diff("before.jsonl", "own.jsonl", "--json", code=1).splitlines()]
         self.assertEqual(lines[0], {"what": "renamed", "was": "__main__.scale", "is": "tools.rescale"})
         self.assertEqual({x["what"] for x in lines[1:]}, {"changed"})
+
+    def test_a_difference_tells_what_was_accepted_and_what_was_seen_once(self):
+        (self.work / "before.jsonl").write_text((self.work / "own.jsonl").read_text())
+        self.write("more", calls=("f", "g", "h"))
+        self.judge("more", "--accept", "--note", "a third call", code=0)
+        text = self.diff("before.jsonl", "own.jsonl", code=1)
+        self.assertRegex(text, r"\n\naccepted:\n  \d{4}-\d\d-\d\d  a third call\n\n")
+        self.assertIn("  h() is called once in each step in training (seen once)\n", text)
+
+    def test_git_shows_a_difference_in_sentences(self):
+        """With the lines of docs/reviewing.md."""
+        page = (runs.ROOT / "docs/reviewing.md").read_text()
+        lines = [line.strip() for line in page.splitlines() if line.startswith("    ") and ("diff=" in line or "git config" in line)]
+        self.assertEqual(len(lines), 2)
+        (self.work / "invariants.jsonl").write_text((self.work / "own.jsonl").read_text())
+
+        def git(command):
+            env = {**os.environ, "PATH": f"{runs.BIN}:{os.environ['PATH']}"}
+            return subprocess.run(["sh", "-ec", command], cwd=self.work, env=env, capture_output=True, text=True, check=True).stdout
+
+        git(f"git init -q; {lines[0]}; {lines[1]}; git add invariants.jsonl .gitattributes")
+        self.write("rate", rate=0.2)
+        self.judge("rate", "--accept", code=0)
+        shutil.copy(self.work / "own.jsonl", self.work / "invariants.jsonl")
+        self.assertRegex(git("git diff"), r"(?s)\d+ invariants as they were, [1-9].* rate of f\(\) is 0\.2")
 
     def test_a_difference_needs_two_files(self):
         self.assertIn("--diff takes two invariant files, 1 is given", runs.run("infer", "--diff", "own.jsonl", cwd=self.work, code=2).stderr)
