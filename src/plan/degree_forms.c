@@ -30,16 +30,17 @@ static const struct tc_degree_form forms[] = {
      "aten._index_put_impl aten._unsafe_index aten._unsafe_index_put aten._adaptive_avg_pool2d "
      "aten._adaptive_avg_pool2d_backward aten.avg_pool2d fsdp.all_gather_copy_in fsdp.chunk_cat aten._chunk_cat "
      "aten.index_add aten.pixel_shuffle aten.pixel_unshuffle aten.upsample_nearest2d "
-     "aten.upsample_nearest2d_backward",                                              NULL,               NULL,    "",           NULL, 0,  0, NONE,   false},
+     "aten.upsample_nearest2d_backward aten.upsample_bilinear2d aten.upsample_bilinear2d_backward "
+     "aten.avg_pool3d",                                                               NULL,               NULL,    "",           NULL, 0,  0, NONE,   false},
     {"aten.copy",                                                                          "01",               NULL,    "",           NULL, 0,  0, NONE,   false},
-    {"aten.max_pool2d_with_indices_backward aten.avg_pool2d_backward",                     "1",                NULL,    "",           NULL, 0,  0,
-     NONE,                                                                                                                                                 false},
+    {"aten.max_pool2d_with_indices_backward aten.adaptive_max_pool2d_backward aten.avg_pool2d_backward "
+     "aten.avg_pool3d_backward",                                                      "1",                NULL,    "",           NULL, 0,  0, NONE,   false},
     {"aten.zeros aten.zeros_like aten.new_zeros aten.zero aten.ones aten.ones_like aten.new_ones "
      "aten.eye aten.isfinite",                                                        "",                 NULL,    "",           NULL, 0,  0, NONE,   false},
 
  /* by an order of values */
     {"aten.maximum aten.minimum aten.amax aten.amin aten.max aten.min aten.sort aten.topk "
-     "aten.max_pool2d_with_indices",                                                  NULL,               NULL,    "",           NULL, 0,  0, NONE,   true },
+     "aten.max_pool2d_with_indices aten.adaptive_max_pool2d",                         NULL,               NULL,    "",           NULL, 0,  0, NONE,   true },
     {"aten.eq aten.ne aten.lt aten.le aten.gt aten.ge aten.logical_and aten.logical_or "
      "aten.logical_xor aten.logical_not aten.bitwise_and aten.bitwise_or aten.bitwise_xor "
      "aten.__and__ aten.__or__ aten.any aten.all aten.argmax aten.argmin aten.histc", "",                 NULL,    "",           NULL, 0,  0, NONE,   true },
@@ -48,6 +49,7 @@ static const struct tc_degree_form forms[] = {
  /* products */
     {"aten.mul aten.mm aten.bmm aten.mv aten.dot aten.vdot",                               "11",               NULL,    "",           NULL, 0,  0, NONE,
      false                                                                                                                                                      },
+    {"aten._trilinear",                                                                    "111",              NULL,    "",           NULL, 0,  0, NONE,   false},
     {"aten.addmm aten.baddbmm aten.addmv aten.addcmul aten.lerp aten.convolution",         "1111",             NULL,    "",
      NULL,                                                                                                                                  0,  0, NONE,   false},
     {"aten.convolution_backward aten._grouped_mm",                                         "1111",             NULL,    "",           NULL, 0,  0, NONE,   false},

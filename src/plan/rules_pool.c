@@ -176,46 +176,6 @@ static void run_avg_pool(struct tc_eval *e)
     tc_eval_write(e, 0, to, (size_t)out->numel);
 }
 
-/* Windows of equal size, each the mean of its elements: adaptive pooling to sizes that divide the
- * input. */
-static bool even_pool(struct tc_eval *e, const struct tc_plan_tensor *x,
-                      const struct tc_plan_tensor *y, struct pool *p)
-{
-    if (!pool_of(e, x, y, 20, p))
-        return false;
-    p->kernel[0] = p->oh ? p->h / p->oh : 0;
-    p->kernel[1] = p->ow ? p->w / p->ow : 0;
-    p->stride[0] = p->kernel[0];
-    p->stride[1] = p->kernel[1];
-    if (p->kernel[0] * p->oh != p->h || p->kernel[1] * p->ow != p->w || !p->kernel[0] ||
-        !p->kernel[1])
-        tc_eval_fail(e, "windows that do not divide the input");
-    return !*e->failure;
-}
-
-/* variant 1: the gradient, spread over the windows. */
-static void run_mean_pool(struct tc_eval *e)
-{
-    bool is_backward = e->op->rule->variant;
-    const struct tc_plan_tensor *in = tc_eval_tensor(e, 0), *out = tc_eval_out(e, 0);
-    struct pool p;
-
-    if (!even_pool(e, is_backward ? out : in, is_backward ? in : out, &p))
-        return;
-    const tc_el *from = tc_eval_read(e, in);
-    int64_t count = p.kernel[0] * p.kernel[1], n = p.planes * p.oh * p.ow;
-    tc_el *to = tc_eval_new(e, (size_t)out->numel), inverse = tc_el_inv(tc_el_int(count));
-    for (int64_t i = 0; i < out->numel; i++)
-        to[i] = TC_EL_ZERO;
-    for (int64_t o = 0; o < n; o++)
-        for (int64_t k = 0; k < count; k++) {
-            int64_t x = o / (p.oh * p.ow) * p.h * p.w + inside(&p, o / p.ow % p.oh, o % p.ow, k);
-            tc_el *add = &to[is_backward ? x : o];
-            *add = tc_el_add(*add, tc_el_mul(inverse, from[is_backward ? o : x]));
-        }
-    tc_eval_write(e, 0, to, (size_t)out->numel);
-}
-
 /* ---- resolution ----------------------------------------------------------------------------- */
 
 /* Between [outer * r * r][h][w] and [outer][h * r][w * r], of which the second is `large`. */
@@ -277,21 +237,21 @@ static void run_nearest(struct tc_eval *e)
 }
 
 const struct tc_rule tc_rules_pool[] = {
-    {"aten.max_pool2d_with_indices", "self kernel_size stride padding dilation", run_max_pool,
+    {"aten.max_pool2d_with_indices",      "self kernel_size stride padding dilation", run_max_pool,
      TC_RULE_PLAIN, 0, 0},
-    {"aten.max_pool2d_with_indices_backward",                  "grad_output self indices", run_max_pool_backward,
+    {"aten.max_pool2d_with_indices_backward",                       "grad_output self indices", run_max_pool_backward,
+     TC_RULE_PLAIN, 0, 0},
+    {"aten.adaptive_max_pool2d_backward",                                  "grad_output self indices", run_max_pool_backward,
      TC_RULE_PLAIN, 0, 0},
     {"aten.avg_pool2d",
      "self kernel_size stride padding ceil_mode count_include_pad divisor_override", run_avg_pool,
      TC_RULE_PLAIN, 0, 0},
     {"aten.avg_pool2d_backward",
      "grad_output self kernel_size stride padding ceil_mode count_include_pad divisor_override", run_avg_pool, TC_RULE_PLAIN, 1, 0},
-    {"aten._adaptive_avg_pool2d","self", run_mean_pool, TC_RULE_PLAIN, 0, 0},
-    {"aten._adaptive_avg_pool2d_backward",                  "grad_output", run_mean_pool, TC_RULE_PLAIN, 1, 0},
-    {"aten.pixel_shuffle",                             "self upscale_factor", run_shuffle, TC_RULE_PLAIN, 0, 0},
-    {"aten.pixel_unshuffle",              "self downscale_factor", run_shuffle, TC_RULE_PLAIN, 1, 0},
-    {"aten.upsample_nearest2d",                  "self - scales_h scales_w", run_nearest, TC_RULE_PLAIN, 0, 0},
-    {"aten.upsample_nearest2d_backward",                             "grad_output - scales_h scales_w", run_nearest,
+    {"aten.pixel_shuffle",                       "self upscale_factor", run_shuffle, TC_RULE_PLAIN, 0, 0},
+    {"aten.pixel_unshuffle",                                  "self downscale_factor", run_shuffle, TC_RULE_PLAIN, 1, 0},
+    {"aten.upsample_nearest2d", "self - scales_h scales_w", run_nearest, TC_RULE_PLAIN, 0, 0},
+    {"aten.upsample_nearest2d_backward",              "grad_output - scales_h scales_w", run_nearest,
      TC_RULE_PLAIN, 1, 0},
-    {0                             },
+    {0                                 },
 };

@@ -223,6 +223,15 @@ def layers():
     yield lambda: F.avg_pool2d(image, 2), [image]
     for how in ({"scale_factor": 2}, {"size": (12, 8)}, {"size": (3, 5)}):
         yield lambda how=how: F.interpolate(image, **how), [image]
+    for how in ({"scale_factor": 2}, {"size": (7, 5)}, {"size": (7, 3), "align_corners": True}, {"size": (1, 2)}):
+        yield lambda how=how: F.interpolate(image, mode="bilinear", **how), [image]
+    yield lambda: F.adaptive_max_pool2d(image, 2), [image]
+    volume = numbers(2, 2, 4, 5, 6)
+    for how in ({}, {"padding": 1, "stride": (1, 2, 2)}, {"padding": 1, "count_include_pad": False}, {"ceil_mode": True},
+                {"divisor_override": 5}):
+        yield lambda how=how: F.avg_pool3d(volume, 3, **how), [volume]
+    left, right, table = numbers(3, 4), numbers(3, 5), numbers(2, 4, 5)
+    yield lambda: F.bilinear(left, right, table, numbers(2)), [left, right, table]
     odd = numbers(2, 3, 5, 7)
     for how in ({"padding": 1}, {"padding": 1, "count_include_pad": False}, {"ceil_mode": True, "count_include_pad": False},
                 {"ceil_mode": True, "padding": (1, 0), "stride": (2, 3)}, {"divisor_override": 5, "stride": 1}):
