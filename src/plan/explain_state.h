@@ -134,6 +134,12 @@ struct tc_plan_drawing tc_story_draw(struct tc_story *s, const struct tc_plan_ju
  * lies between is left out, or is not the same. TC_NO_OP: one does, or nothing uses it. */
 uint32_t tc_story_other_use(struct tc_story *s, uint32_t op, uint32_t dep);
 
+/* ---- made.c -------------------------------------------------------------------------------- */
+
+/* What each rank has made where together it is no single-device value: "each rank has a factor of
+ * its own: 1/3 times ..." */
+void tc_story_tell_made(struct tc_story *s, uint32_t op, struct tc_strbuf *text);
+
 /* ---- tell.c -------------------------------------------------------------------------------- */
 
 /* The value of a result is a single-device value in another relation than it must be. */

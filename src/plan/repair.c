@@ -313,11 +313,13 @@ enum tc_status tc_plan_find_repair(struct judge *j, enum tc_laws_mode laws, stru
     if (laws == TC_LAWS_ORDERED)
         r.n_seeds = ORDERED_SEEDS;
     uint64_t most = BUDGET / (cost_of(j->parallel) + cost_of(j->single) + 1);
+    if (!most)
+        return TC_OK;
     tc_repair_find_suspects(&r);
     tc_repair_find_sites(&r);
     find_axes(&r);
-    enum tc_status status = most ? find_hashes(&r, err) : TC_OK;
-    if (!status && most) {
+    enum tc_status status = find_hashes(&r, err);
+    if (!status) {
         tc_repair_list_attempts(&r);
         const struct tc_attempt *best = try_all(&r, most);
         if (best)

@@ -369,10 +369,8 @@ struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
                        s->rank->rank);
         f.hint = "what only some ranks compute must not reach the result, or must be sent to all";
     } else {
-        tc_strbuf_addf(&text,
-                       " departs at %s: its operands are single-device values, what it makes of "
-                       "them is none",
-                       f.op);
+        tc_strbuf_addf(&text, " departs at %s: its operands are single-device values, ", f.op);
+        tc_story_tell_made(s, op, &text);
         add_hint(s, op, &f);
     }
     f.details = operands(s, op);

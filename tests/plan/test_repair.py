@@ -121,5 +121,19 @@ class Repair(unittest.TestCase):
         self.assert_first(without(11), "departure", 10, "with the maximum over tp after it, the wrong result is right")
 
 
+class Made(unittest.TestCase):
+    """What ranks have made where it is no single-device value."""
+
+    def test_a_factor_of_its_own_on_each_rank(self):
+        def change(lines):
+            rank, doubled = lines[0]["rank"], tensor(5, ROWS, COLUMNS // RANKS)
+            lines = [json.loads(json.dumps(line).replace('["t", 0,', '["t", 5,')) if "op" in line else line for line in lines]
+            return lines[:2] + [op("aten.mul.Tensor", 9, doubled, self=tensor(0, ROWS, COLUMNS // RANKS), other=2 + rank)] + lines[2:]
+        _, findings = check(change)
+        self.assertEqual(findings[0]["at"].split(",")[0], "train.py:9")
+        self.assertIn("each rank has a factor of its own: 2 times the single-device value on rank 0, "
+                      "3 times the single-device value on rank 1", findings[0]["text"])
+
+
 if __name__ == "__main__":
     main("--bin")
