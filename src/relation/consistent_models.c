@@ -6,8 +6,6 @@
  *              weights and are given the same, so that one of them is in vain
  *   followers  a model that began as a copy of one that trains, and is asked while it does, follows
  *              it, where another copy follows its own model: a target network that was forgotten
- *   drawn      a model that began as a copy of one that trains, and that alone is drawn from, as
- *              rollouts are, follows it: the copy that answers was never told of new weights
  *
  * A model is a root with two matrices or more. An example for each step window that has two models
  * that train, and for each follower in it.
@@ -34,8 +32,6 @@ struct model {
     uint64_t n_alike;          /* in a row in which it moved and was as another that moved */
     uint64_t n_asked;          /* windows in which it was */
     bool is_asked;             /* in the open one */
-    uint64_t n_drawn;          /* windows in which was drawn from what it had said */
-    bool is_drawn;             /* in the open one */
     bool is_trained, has_moved;
     const struct tc_variable *a_matrix;
 };
@@ -44,7 +40,6 @@ struct model {
 struct models {
     struct tc_map items; /* root → struct model * */
     uint64_t n_windows;
-    int64_t last; /* the root that was asked last */
 };
 
 static void models_release(void *of_process)
@@ -114,8 +109,6 @@ static size_t list(struct models *models, struct model *out[MAX_MODELS])
         model->n_moves += model->has_moved;
         model->n_asked += model->is_asked;
         model->is_asked = false;
-        model->n_drawn += model->is_drawn;
-        model->is_drawn = false;
         out[n++] = model;
     }
     return n;
@@ -206,91 +199,49 @@ static void judge_followers(const struct models *all, struct model *const models
     }
 }
 
-static void judge_drawn(struct model *const models[], size_t n, const struct tc_event *event,
-                        const struct tc_sink *sink)
-{
-    const struct model *source;
-
-    for (size_t i = 0; i < n; i++) {
-        if (models[i]->n_drawn < TC_THIRD_TIME || !(source = source_of(models[i], models, n)))
-            continue;
-        if (models[i]->n_moves)
-            emit(event, sink, TC_SYM_DRAWN, TC_SYM_DRAWN, models[i]);
-        else if (!source->n_drawn && source->n_moves >= MIN_FOLLOWED)
-            emit(event, sink, TC_SYM_DRAWN, TC_SYM_UNCHANGED, models[i]);
-    }
-}
-
-/* Is it a draw of what weights say how likely it is? */
-static bool is_draw(const struct tc_strtab *symbols, const struct tc_call *call)
-{
-    const char *name = strrchr(tc_strtab_text(symbols, call->descriptor), '.');
-
-    return name && (!strcmp(name, ".multinomial") || !strcmp(name, ".sample"));
-}
-
-static void on_call(struct models *models, const struct tc_strtab *symbols,
-                    const struct tc_call *call)
-{
-    struct model *model;
-
-    if (call->is_root) {
-        models->last = tc_serial_of(call->self);
-        model = tc_map_struct(&models->items, (uint64_t)models->last, sizeof(*model));
-        model->is_asked = true;
-    } else if (models->last && is_draw(symbols, call)) {
-        model = tc_map_struct(&models->items, (uint64_t)models->last, sizeof(*model));
-        model->is_drawn = true;
-    }
-}
-
 static void models_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                            const struct tc_sink *sink)
 {
-    struct model *listed[MAX_MODELS];
+    struct model *listed[MAX_MODELS], *model;
 
     if (!event->process || event->process->is_worker || event->process->has_samples)
         return;
     struct models *models = tc_process_state(state, event->process);
-    if (event->kind == TC_EVENT_CALL && !event->call->raised)
-        on_call(models, symbols, event->call);
-    else if (tc_is_step_window(event)) {
+    if (event->kind == TC_EVENT_CALL && event->call->is_root && !event->call->raised) {
+        const int64_t root = tc_serial_of(event->call->self);
+        model = tc_map_struct(&models->items, (uint64_t)root, sizeof(*model));
+        model->is_asked = true;
+    } else if (tc_is_step_window(event)) {
         look_at(models, symbols, event->process);
         const size_t n = list(models, listed);
         judge_twins(listed, n, event, sink);
         judge_followers(models, listed, n, event, sink);
-        judge_drawn(listed, n, event, sink);
     }
 }
 
 const struct tc_source tc_source_models = {.name = "models",
                                            .judged = "the end of a step window, for each model",
                                            .is_set = true,
-                                           .looks_closely = true,
                                            .process_size = sizeof(struct models),
                                            .release_process = models_release,
                                            .observe = models_observe};
 
-#define CLAIM(support_, to_, broken_, expected_, seen_)                                         \
+#define CLAIM(to_, broken_, expected_, seen_)                                                   \
     {                                                                                           \
         .key = {(to_)}, .kind = TC_SYM_PARAMETER, .of = TC_PARAM_VARIABLE, .attr = TC_SYM_DATA, \
         .to = (to_), .held = {(to_)}, .broken = {(broken_)}, .if_met = true,                    \
-        .support = (support_), .expected = (expected_), .seen = (seen_)                         \
+        .support = TC_SUPPORT_LAW, .expected = (expected_), .seen = (seen_)                     \
     }
 
 static const struct tc_claim claims[] = {
-    CLAIM(TC_SUPPORT_LAW, TC_SYM_DISTINCT, TC_SYM_REPEATED,
+    CLAIM(TC_SYM_DISTINCT, TC_SYM_REPEATED,
           "two models that train do not stay copies of each other",
           "the model of %v has been equal to another in all matrices for " TC_TEXT(
               TC_THIRD_TIME) " steps, though both train"),
-    CLAIM(TC_SUPPORT_LAW, TC_SYM_CHANGED, TC_SYM_UNCHANGED,
+    CLAIM(TC_SYM_CHANGED, TC_SYM_UNCHANGED,
           "a copy of a model that trains follows it, where the copy of another model does",
           "the model of %v has never changed, while the model that it began as has, and a copy of "
           "another follows that"),
-    CLAIM(TC_SUPPORT_RULE, TC_SYM_DRAWN, TC_SYM_UNCHANGED,
-          "a copy of a model that trains, which alone is drawn from, follows it",
-          "answers are drawn from the model of %v alone, which has never changed, while the model "
-          "that it began as has"),
 };
 
 const struct tc_relation tc_consistent_models = {

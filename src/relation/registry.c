@@ -33,6 +33,7 @@
     R(tc_rule_apart)      \
     R(tc_rule_statistics) \
     S(tc_source_models)   \
+    S(tc_source_answers)  \
     S(tc_source_groups)   \
     R(tc_rule_undone)     \
     R(tc_rule_copied)     \
@@ -79,6 +80,7 @@
     R(tc_rule_apart)             \
     R(tc_rule_statistics)        \
     F(tc_consistent_models)      \
+    F(tc_consistent_answers)     \
     F(tc_consistent_groups)      \
     F(tc_event_contain_some)     \
     F(tc_event_contain_none)     \
