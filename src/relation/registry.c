@@ -52,6 +52,7 @@
     R(tc_rule_drops)      \
     R(tc_rule_off)        \
     R(tc_rule_uphill)     \
+    R(tc_rule_divided)    \
     R(tc_rule_scale)      \
     R(tc_rule_next)       \
     R(tc_rule_run)        \
@@ -67,6 +68,7 @@
     R(tc_rule_exact)      \
     R(tc_rule_still)      \
     R(tc_rule_alike)      \
+    R(tc_rule_ratio)      \
     R(tc_rule_drawn)      \
     S(tc_source_facts)    \
     S(tc_source_python)
@@ -115,6 +117,7 @@
     R(tc_rule_drops)             \
     R(tc_rule_off)               \
     R(tc_rule_uphill)            \
+    R(tc_rule_divided)           \
     R(tc_rule_scale)             \
     R(tc_rule_blank)             \
     R(tc_rule_frozen)            \
@@ -130,6 +133,7 @@
     R(tc_rule_exact)             \
     R(tc_rule_still)             \
     R(tc_rule_alike)             \
+    R(tc_rule_ratio)             \
     R(tc_rule_drawn)             \
     R(tc_rule_next)              \
     F(tc_fact_arg_value)         \

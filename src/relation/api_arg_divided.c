@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_arg_divided.c - APIArg/divided: a loss is divided by the number of its micro-batches once
+ *
+ * Of a step that is made of several backwards each loss is divided by their number, so that what
+ * adds up is a mean. A training library does that by itself where it is told the number; a script
+ * that does it as well learns by so many times less, and the loss that is logged looks right.
+ *
+ * By values: a number of one element that the script makes of another by a whole factor was
+ * divided by that, and so was what the backward of a library is handed and what its own backward
+ * begins with. An example for each step of two backwards or more whose losses all were divided by
+ * their number. It is broken from the third on that all were divided by it twice.
+ */
+#include "relation/one_claim.h"
+#include "relation/third_time.h"
+
+#include <math.h>
+
+#include "replay/symbols.h"
+
+#define MAX_NUMBERS  4096
+#define MAX_DIVISORS 2
+#define PRECISION    1e-4
+
+/* What a number of one element was divided by, so far. */
+struct number {
+    int64_t divisors[MAX_DIVISORS];
+    size_t n;
+};
+
+/* Of one process. */
+struct losses {
+    struct tc_map numbers; /* serial → struct number * */
+    struct number of[32];  /* the backwards since the last step */
+    size_t n_backwards;
+    uint64_t n_twice;
+};
+
+static void losses_release(void *of_process)
+{
+    tc_map_release_structs(&((struct losses *)of_process)->numbers);
+}
+
+/* The whole factor from one to the other; 0 for none. */
+static int64_t factor_of(const struct tc_value *from, const struct tc_value *to)
+{
+    double a, b;
+
+    if (!tc_value_number(tc_value_get(from, "value"), &a) ||
+        !tc_value_number(tc_value_get(to, "value"), &b) || b == 0)
+        return 0;
+    const double factor = a / b, whole = round(factor);
+    return whole >= 2 && whole < 1 << 20 && fabs(factor - whole) <= PRECISION * whole
+               ? (int64_t)whole
+               : 0;
+}
+
+static struct number number_of(const struct losses *losses, const struct tc_value *tensor)
+{
+    uint64_t known;
+
+    return tc_map_get(&losses->numbers, (uint64_t)tc_serial_of(tensor), &known)
+               ? *(const struct number *)(uintptr_t)known
+               : (struct number){.n = 0};
+}
+
+static struct number divided(struct number number, int64_t by)
+{
+    if (by && number.n < MAX_DIVISORS)
+        number.divisors[number.n++] = by;
+    return number;
+}
+
+/* A line that makes one number of another, or a scaler that multiplies it. */
+static void on_number(struct losses *losses, const struct tc_call *call)
+{
+    const struct tc_value *value = call->end->value, *operand = call->self;
+
+    operand = tc_value_get(operand, "tensor") ? operand : tc_call_next_tensor(call, &(uint32_t){0});
+    if (!tc_requires_gradient(operand) || !tc_requires_gradient(value) ||
+        !tc_value_get(value, "value"))
+        return;
+    const struct number number = divided(
+        number_of(losses, operand), call->role == TC_ROLE_OPERATOR ? factor_of(operand, value) : 0);
+    if (!number.n)
+        return;
+    if (losses->numbers.n >= MAX_NUMBERS) {
+        tc_map_release_structs(&losses->numbers);
+        losses->numbers = (struct tc_map)TC_MAP_INIT;
+    }
+    *(struct number *)tc_map_struct(&losses->numbers, (uint64_t)tc_serial_of(value),
+                                    sizeof(number)) = number;
+}
+
+/* What the library around the backward was handed; NULL: none is. */
+static const struct tc_value *handed_to_library(const struct tc_call *backward)
+{
+    const struct tc_call *around = backward->parent;
+
+    while (around && around->role != TC_ROLE_LIBRARY)
+        around = around->parent;
+    return around ? tc_call_next_tensor(around, &(uint32_t){0}) : NULL;
+}
+
+static void on_backward(struct losses *losses, const struct tc_call *call)
+{
+    const struct tc_value *handed = handed_to_library(call);
+    const struct number number =
+        handed ? divided(number_of(losses, handed), factor_of(handed, call->self))
+               : number_of(losses, call->self);
+
+    if (losses->n_backwards < sizeof(losses->of) / sizeof(*losses->of))
+        losses->of[losses->n_backwards] = number;
+    losses->n_backwards++;
+}
+
+/* How often all losses of the step were divided by their number. */
+static size_t count_divided(const struct losses *losses)
+{
+    size_t least = MAX_DIVISORS;
+
+    for (size_t i = 0; i < losses->n_backwards; i++) {
+        size_t n = 0;
+        for (size_t j = 0; j < losses->of[i].n; j++)
+            n += losses->of[i].divisors[j] == (int64_t)losses->n_backwards;
+        least = n < least ? n : least;
+    }
+    return least;
+}
+
+static void divided_judge(const struct tc_hearing *h)
+{
+    const struct tc_call *call = h->event->call;
+    struct losses *losses = tc_hearing_state(h);
+
+    if (call->role == TC_ROLE_BACKWARD)
+        on_backward(losses, call);
+    else if (call->role != TC_ROLE_STEP)
+        on_number(losses, call);
+    else {
+        const bool is_told = losses->n_backwards >= 2 &&
+                             losses->n_backwards <= sizeof(losses->of) / sizeof(*losses->of);
+        const size_t n = is_told ? count_divided(losses) : 0;
+        losses->n_twice += n > 1;
+        losses->n_backwards = 0;
+        if (n == 1 || losses->n_twice >= TC_THIRD_TIME)
+            tc_answer(h, n == 1);
+    }
+}
+
+const struct tc_relation_rule tc_rule_divided = {
+    TC_RULE(tc_rule_divided),
+    .form.name = "APIArg/divided",
+    .form.summary = "a loss is divided by the number of its micro-batches once",
+    .form.hint = "Does the library divide the loss by itself, as it is told of the accumulation?",
+    .form.needs_content = true,
+    .form.needs_operators = true,
+    .source.name = "divided",
+    .source.judged = "an optimizer step of several backwards",
+    .source.looks_closely = true,
+    .source.process_size = sizeof(struct losses),
+    .source.release_process = losses_release,
+    TC_CLAIM_ROLES(TC_ROLE_BACKWARD, TC_ROLE_STEP, TC_ROLE_OPERATOR),
+    TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_SELF, TC_SYM_IS, TC_SYM_SCALED),
+    TC_CLAIM_ATOMS(TC_SYM_SCALED, TC_SYM_TRUE, TC_SYM_FALSE),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_RULE,
+    .claim.expected = "the losses of a step of several backwards are divided by their number once",
+    .claim.seen = "each loss of the step was divided twice by how many there are, for the third "
+                  "time or more",
+    .at = TC_AT(BACKWARD) | TC_AT(STEP) | TC_AT(OPERATOR) | TC_AT(SCALER),
+    .judge = divided_judge,
+};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_output_ratio.c - APIOutput/ratio: a ratio to the policy that acted is not always one
+ *
+ * What a policy says of actions is divided by what it said when it took them, exp(new - old). In
+ * the first step both are the same, and the ratio is one. When the same batch comes again the
+ * policy has learned: a ratio of one there means that the old answer was computed anew, and nothing
+ * is clipped ever.
+ *
+ * An example for each line that makes ones of zeros which take a gradient, at each batch that its
+ * model was given in an earlier step, too. It is broken from the third on, where the line has never
+ * made anything else. Who learns from each batch once may well do so.
+ */
+#include "relation/one_claim.h"
+#include "relation/third_time.h"
+
+#include "base/hash.h"
+#include "replay/symbols.h"
+
+#define MAX_BATCHES 65536
+
+/* What a function has made at one line. */
+struct ratio {
+    uint64_t n_again; /* ones, of batches that came again */
+    bool has_varied;
+};
+
+/* Of one process. */
+struct ratios {
+    struct tc_map lines;   /* (function, line) → struct ratio * */
+    struct tc_map batches; /* content → the first step that had it, from 1 on */
+    bool is_again;         /* the last batch of training had come in an earlier step */
+};
+
+static void ratios_release(void *of_process)
+{
+    struct ratios *ratios = of_process;
+
+    tc_map_release_structs(&ratios->lines);
+    tc_map_release(&ratios->batches);
+}
+
+/* The digest of what a forward is given first that has enough to be known by; 0 for none. */
+static uint64_t batch_of(const struct tc_call *forward)
+{
+    const struct tc_value *operand;
+
+    for (uint32_t pos = 0; (operand = tc_call_next_tensor(forward, &pos));) {
+        const struct tc_str digest = tc_value_str(tc_value_get(operand, "digest"));
+        if (digest.text && tc_count_elements(tc_value_get(operand, "shape")) >= TC_MIN_ELEMENTS &&
+            !tc_value_get(operand, "constant") &&
+            (!tc_value_get(operand, "summary") || tc_is_rich(operand)))
+            return tc_hash64(digest.text, digest.size, 0);
+    }
+    return 0;
+}
+
+static void on_forward(struct ratios *ratios, const struct tc_call *forward)
+{
+    const uint64_t batch = batch_of(forward), now = (uint64_t)forward->step + 1;
+    bool is_new;
+
+    if (ratios->batches.n >= MAX_BATCHES)
+        tc_map_clear(&ratios->batches);
+    ratios->is_again = false;
+    if (!batch)
+        return;
+    uint64_t *first = tc_map_at(&ratios->batches, batch, &is_new);
+    *first = is_new ? now : *first;
+    ratios->is_again = *first < now;
+}
+
+static bool is_constant(const struct tc_value *tensor, double number)
+{
+    double constant;
+
+    return tc_value_number(tc_value_get(tensor, "constant"), &constant) && constant == number;
+}
+
+static void on_function(const struct tc_hearing *h, struct ratios *ratios)
+{
+    const struct tc_call *call = h->event->call;
+    const struct tc_value *value = call->end->value,
+                          *operand = tc_value_get(call->self, "tensor")
+                                         ? call->self
+                                         : tc_call_next_tensor(call, &(uint32_t){0});
+    const bool is_one = is_constant(operand, 0) && is_constant(value, 1);
+    const uint64_t line = (uint64_t)call->descriptor << 32 | tc_call_at(call);
+    struct ratio *ratio;
+    uint64_t known;
+
+    if (!tc_requires_gradient(operand) || !tc_requires_gradient(value) ||
+        (!is_one && !tc_map_get(&ratios->lines, line, &known)))
+        return;
+    ratio = tc_map_struct(&ratios->lines, line, sizeof(*ratio));
+    ratio->has_varied |= !is_one;
+    ratio->n_again += ratios->is_again;
+    if (ratios->is_again && (ratio->has_varied || ratio->n_again >= TC_THIRD_TIME))
+        tc_answer(h, ratio->has_varied);
+}
+
+static void ratio_judge(const struct tc_hearing *h)
+{
+    const struct tc_call *call = h->event->call;
+
+    if (tc_is_training_forward(call))
+        on_forward(tc_hearing_state(h), call);
+    else if (!call->is_root)
+        on_function(h, tc_hearing_state(h));
+}
+
+const struct tc_relation_rule tc_rule_ratio = {
+    TC_RULE(tc_rule_ratio),
+    .form.name = "APIOutput/ratio",
+    .form.summary = "a ratio to the policy that acted is not always one",
+    .form.hint = "Is what the old policy said computed once, before the first step of its batch?",
+    .form.needs_content = true,
+    .form.needs_operators = true,
+    .source.name = "ratio",
+    .source.judged = "a function of zeros that makes ones, of a batch that comes again",
+    .source.looks_closely = true,
+    .source.process_size = sizeof(struct ratios),
+    .source.release_process = ratios_release,
+    TC_CLAIM_ROLES(TC_ROLE_FORWARD, TC_ROLE_OPERATOR),
+    TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_VALUE, TC_SYM_IS, TC_SYM_VARIED),
+    TC_CLAIM_ATOMS(TC_SYM_VALUE, TC_SYM_TRUE, TC_SYM_FALSE),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_RULE,
+    .claim.expected = "a ratio is not one in each step of a batch that is learned from again",
+    .claim.seen = "the ratio was one throughout, of a batch that was learned from before: what it "
+                  "is divided by was computed anew",
+    .at = TC_AT_ROOT | TC_AT(OPERATOR) | TC_AT(FUNCTION),
+    .judge = ratio_judge,
+};
