@@ -137,20 +137,17 @@ struct walk {
     int n_lines; /* frames of the user's so far */
 };
 
-/* A frame of the user's: the nearest is `at`, and with --stack the first of `stack`, too. */
+/* A frame of the user's: the nearest is `at`, and the first of `stack`, too. */
 static void add_user(struct walk *walk, const char *path, int line)
 {
     if (walk->n_lines == 0) {
         tc_strbuf_adds(walk->out, ",\"at\":");
         add_line(walk->out, path, line);
-        if (tc_agent.stack_depth)
-            tc_strbuf_adds(walk->out, ",\"stack\":[");
+        tc_strbuf_adds(walk->out, ",\"stack\":[");
+    } else {
+        tc_strbuf_addc(walk->out, ',');
     }
-    if (walk->n_lines < tc_agent.stack_depth) {
-        if (walk->n_lines)
-            tc_strbuf_addc(walk->out, ',');
-        add_line(walk->out, path, line);
-    }
+    add_line(walk->out, path, line);
     walk->n_lines++;
 }
 
@@ -170,7 +167,7 @@ static bool visit(struct walk *walk, PyFrameObject *frame)
     if (path)
         add_user(walk, path, PyFrame_GetLineNumber(frame));
     Py_DECREF(code);
-    return walk->n_lines && walk->n_lines >= tc_agent.stack_depth;
+    return walk->n_lines >= tc_agent.stack_depth;
 }
 
 static int instruction_of(PyFrameObject *frame)
@@ -195,7 +192,8 @@ bool tc_frames_user_place(struct tc_place_in_code *place)
     return is_user;
 }
 
-void tc_frames_add(struct tc_strbuf *out)
+/* Every frame of the user's down to the depth that is wanted. */
+static void add_stack(struct tc_strbuf *out)
 {
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
     struct walk walk = {.out = out};
@@ -210,7 +208,7 @@ void tc_frames_add(struct tc_strbuf *out)
         frame = back;
     }
     Py_XDECREF(frame);
-    if (walk.n_lines && tc_agent.stack_depth)
+    if (walk.n_lines)
         tc_strbuf_addc(out, ']');
 }
 
@@ -218,8 +216,9 @@ void tc_frames_add(struct tc_strbuf *out)
 struct caller {
     PyCodeObject *code; /* kept, so that its address stays its own */
     int instruction;
-    bool is_over;
-    char *text; /* `,"at":...`, or NULL where it is not the user's */
+    bool is_over; /* the walk ends here, where a traced call is around */
+    char *by;     /* `,"by":...`, or NULL where it is looked through */
+    char *at;     /* `,"at":...`, or NULL where it is not the user's */
 };
 
 /* More are asked anew each time. */
@@ -228,63 +227,99 @@ struct caller {
 static TC_VEC(struct caller) callers;
 static struct tc_map by_place; /* code and instruction to the index into callers, plus one */
 
+static void release_caller(struct caller *caller)
+{
+    Py_XDECREF(caller->code);
+    tc_free(caller->by);
+    tc_free(caller->at);
+}
+
 static struct caller ask_caller(PyCodeObject *code, PyFrameObject *frame, int instruction)
 {
     const struct file *file = file_of(code, frame);
-    struct caller caller = {code, instruction, file->path || (file->owner && !passes_on(code)),
-                            NULL};
     const char *path = file->path;
+    const bool has_by = file->owner && (path || !passes_on(code));
+    struct caller caller = {code, instruction, path || has_by, NULL, NULL};
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    if (!path)
-        return caller;
-    if (!file->is_told)
+    if (has_by) {
+        add_by(&text, file->owner);
+        caller.by = tc_strbuf_take(&text);
+    }
+    if (path && !file->is_told)
         tell_source(file, code, frame);
-    tc_strbuf_adds(&text, ",\"at\":");
-    add_line(&text, path, PyFrame_GetLineNumber(frame));
-    caller.text = tc_strdup(text.text);
-    tc_strbuf_release(&text);
+    if (path) {
+        tc_strbuf_adds(&text, ",\"at\":");
+        add_line(&text, path, PyFrame_GetLineNumber(frame));
+        caller.at = tc_strbuf_take(&text);
+    }
     return caller;
 }
 
-/* Add its line; true if the walk is over. The reference to the code is taken over. */
-static bool visit_caller(struct tc_strbuf *out, PyCodeObject *code, PyFrameObject *frame)
+/* What is known of the frame's place; in *once, to be released, where it cannot be kept. */
+static const struct caller *caller_of(PyFrameObject *frame, struct caller *once)
 {
+    PyCodeObject *code = PyFrame_GetCode(frame);
     const int instruction = instruction_of(frame);
     const uint64_t place = tc_hash_mix((uintptr_t)code, (uint64_t)instruction, 0);
     uint64_t known = 0;
 
-    if (!tc_map_get(&by_place, place, &known) || callers.items[known - 1].code != code ||
-        callers.items[known - 1].instruction != instruction) {
-        struct caller caller = ask_caller(code, frame, instruction);
-        if (caller.text)
-            tc_strbuf_adds(out, caller.text);
-        if (known || instruction < 0 || callers.n >= MAX_CALLERS) {
-            tc_free(caller.text);
-            Py_DECREF(code);
-            return caller.is_over;
-        }
-        tc_vec_push(&callers, caller);
-        tc_map_put(&by_place, place, callers.n);
-        return caller.is_over;
+    if (tc_map_get(&by_place, place, &known) && callers.items[known - 1].code == code &&
+        callers.items[known - 1].instruction == instruction) {
+        Py_DECREF(code);
+        return &callers.items[known - 1];
     }
-    const struct caller *caller = &callers.items[known - 1];
-    if (caller->text)
-        tc_strbuf_adds(out, caller->text);
-    Py_DECREF(code);
-    return caller->is_over;
+    *once = ask_caller(code, frame, instruction);
+    if (known || instruction < 0 || callers.n >= MAX_CALLERS)
+        return once;
+    tc_vec_push(&callers, *once);
+    tc_map_put(&by_place, place, callers.n);
+    *once = (struct caller){0};
+    return &callers.items[callers.n - 1];
 }
 
-void tc_frames_add_caller(struct tc_strbuf *out)
+/* Add what is to be written of the frame, the owner of the first alone; true if the walk is over.
+ */
+static bool visit_caller(struct tc_strbuf *out, PyFrameObject *frame, bool is_outside, bool *has_by)
+{
+    struct caller once = {0};
+    const struct caller *caller = caller_of(frame, &once);
+    const bool is_over = is_outside ? caller->at != NULL : caller->is_over;
+
+    if (is_outside && caller->by && !*has_by) {
+        tc_strbuf_adds(out, caller->by);
+        *has_by = true;
+    }
+    if (caller->at)
+        tc_strbuf_adds(out, caller->at);
+    release_caller(&once);
+    return is_over;
+}
+
+static void walk_callers(struct tc_strbuf *out, bool is_outside)
 {
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+    bool has_by = false;
 
     for (int i = 0; frame && i < MAX_FRAMES; i++) {
         PyFrameObject *back =
-            visit_caller(out, PyFrame_GetCode(frame), frame) ? NULL : PyFrame_GetBack(frame);
+            visit_caller(out, frame, is_outside, &has_by) ? NULL : PyFrame_GetBack(frame);
 
         Py_DECREF(frame);
         frame = back;
     }
     Py_XDECREF(frame);
+}
+
+void tc_frames_add(struct tc_strbuf *out)
+{
+    if (tc_agent.stack_depth)
+        add_stack(out);
+    else
+        walk_callers(out, true);
+}
+
+void tc_frames_add_caller(struct tc_strbuf *out)
+{
+    walk_callers(out, false);
 }
