@@ -153,6 +153,7 @@ static void read_memory(PyObject *tensor, const struct tc_tensor *as, unsigned a
     PyThreadState *state;
 
     there.on_cpu = !tc_look_is_elsewhere(as);
+    there.is_here = as->is_here && there.on_cpu;
     tc_tensor_memory(tensor, &there, true, &m);
     if (m.data && !(m.is_packed && asked & (TC_ASK_MAGNITUDE | TC_ASK_VALUE))) {
         state = m.size >= MIN_UNLOCKED ? PyEval_SaveThread() : NULL;

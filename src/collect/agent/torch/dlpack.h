@@ -17,7 +17,8 @@ struct tc_dlpack_view {
     size_t n_dims;
     uint32_t type; /* equal for equal dtypes, and only for those */
     bool on_cpu;
-    int cuda; /* number of the device of CUDA, -1: it is none */
+    bool is_literal; /* its elements are known to be what its memory says */
+    int cuda;        /* number of the device of CUDA, -1: it is none */
 };
 
 /* Take the interface from torch.Tensor, if it has one. Leaves no Python error. */

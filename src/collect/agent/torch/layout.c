@@ -298,6 +298,7 @@ static bool read_view(const void *impl, const struct kind *kind, struct tc_dlpac
     out->data = data + (int64_t)word_of(impl, at.offset) * (int64_t)kind->item_size;
     out->type = kind->type;
     out->on_cpu = kind->on_cpu;
+    out->is_literal = kind->is_literal;
     out->cuda = kind->cuda;
     return true;
 }

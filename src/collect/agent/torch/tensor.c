@@ -203,6 +203,8 @@ static bool read_view(PyObject *tensor, const struct tc_dlpack_view *view, struc
     out->address = view->data;
     out->is_contiguous = tc_dlpack_is_contiguous(view);
     out->dtype = dtype_told(tensor, view->type);
+    out->is_here = view->is_literal && out->is_contiguous && out->dtype && out->dtype->item_size &&
+                   !out->dtype->is_complex;
     return out->dtype != NULL;
 }
 
@@ -211,7 +213,7 @@ bool tc_tensor_read(PyObject *tensor, struct tc_tensor *out)
     struct tc_dlpack_view view;
     bool is_viewed = view_of(tensor, &view);
 
-    out->on_cpu = out->is_contiguous = false;
+    out->on_cpu = out->is_contiguous = out->is_here = false;
     out->address = NULL;
     if (!is_viewed || !view.on_cpu || !read_view(tensor, &view, out)) {
         if (is_viewed) {
@@ -234,16 +236,11 @@ static bool is_dispatching(PyObject *tensor)
     return class && class->dispatches;
 }
 
-static bool is_complex(const struct tc_dtype *dtype)
-{
-    return strncmp(dtype->name, "complex", 7) == 0;
-}
-
 bool tc_tensor_is_literal(PyObject *tensor, const struct tc_dtype *dtype, bool is_apart)
 {
     if (tc_tensor_is_exact(tensor) && tc_layout_is_literal(tensor) == TC_ANSWER_YES)
         return true;
-    return !(is_complex(dtype) && is_true(tc_tensor_call(tensor, TC_ATTRIBUTE_is_conj))) &&
+    return !(dtype->is_complex && is_true(tc_tensor_call(tensor, TC_ATTRIBUTE_is_conj))) &&
            !(is_apart && is_true(tc_tensor_call(tensor, TC_ATTRIBUTE_is_neg)));
 }
 
@@ -252,7 +249,7 @@ bool tc_tensor_is_plain(PyObject *tensor, const struct tc_tensor *as)
     struct tc_dlpack_view view;
     PyObject *contiguous;
 
-    if (!as->dtype->item_size || is_complex(as->dtype))
+    if (!as->dtype->item_size || as->dtype->is_complex)
         return false;
     if (as->address) /* of one element any stride is that of one piece */
         return as->is_contiguous && (as->n != 1 || tc_tensor_is_literal(tensor, as->dtype, true));
@@ -359,6 +356,10 @@ void tc_tensor_memory(PyObject *tensor, const struct tc_tensor *as, bool copy,
     memset(out, 0, sizeof(*out));
     out->n = as->n;
     out->size = as->n * as->dtype->item_size;
+    if (as->is_here) {
+        out->data = as->address;
+        return;
+    }
     if (as->on_cpu && tc_tensor_is_plain(tensor, as))
         out->data = memory_of(tensor, as);
     else if (copy && !has_nothing(tensor, as))

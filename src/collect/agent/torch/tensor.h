@@ -21,6 +21,7 @@ struct tc_tensor {
     bool requires_grad;
     bool on_cpu;
     bool is_contiguous;  /* where address is known */
+    bool is_here;        /* known to be real numbers at address, in one piece, on the CPU */
     const void *address; /* of the first element on its device; NULL: not known without asking */
     char device[24];
 };

@@ -122,6 +122,8 @@ static bool is_marked(PyObject *tensor)
 
 bool tc_tensor_is_parameter(PyObject *object)
 {
+    if (Py_TYPE(object) == torch.tensor)
+        return is_marked(object);
     if (torch.parameter && PyObject_TypeCheck(object, torch.parameter))
         return true;
     return tc_tensor_is(object) && is_marked(object);
@@ -179,6 +181,7 @@ static const struct tc_dtype *add_dtype(PyObject *object)
         snprintf(d->name, sizeof(d->name), "%s", name);
         d->number = number_of(d->name);
         d->integer = integer_of(d->name);
+        d->is_complex = strncmp(d->name, "complex", 7) == 0;
         d->item_size = size ? PyLong_AsSize_t(size) : 0;
         if (!size && d->number != TC_NUMBER_OTHER) /* before torch 2.1 */
             d->item_size = d->number == TC_NUMBER_F64 ? 8 : d->number == TC_NUMBER_F32 ? 4 : 2;

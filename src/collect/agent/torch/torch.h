@@ -45,6 +45,7 @@ struct tc_dtype {
     size_t item_size;
     enum tc_number number;
     enum tc_integer integer;
+    bool is_complex;
 };
 
 /* Take what is needed from the imported torch; false with a Python error set. */
