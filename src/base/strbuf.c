@@ -70,13 +70,19 @@ void tc_strbuf_addf(struct tc_strbuf *buf, const char *fmt, ...)
 
 void tc_strbuf_add_int(struct tc_strbuf *buf, int64_t n)
 {
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                                "25262728293031323334353637383940414243444546474849"
+                                "50515253545556575859606162636465666768697071727374"
+                                "75767778798081828384858687888990919293949596979899";
     char digits[20], *end = digits + sizeof(digits), *p = end;
     uint64_t rest = n < 0 ? -(uint64_t)n : (uint64_t)n;
 
-    do {
-        *--p = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest);
+    for (; rest >= 10; rest /= 100) {
+        p -= 2;
+        memcpy(p, pairs + rest % 100 * 2, 2);
+    }
+    if (rest || p == end)
+        *--p = (char)('0' + rest);
     if (n < 0)
         *--p = '-';
     tc_strbuf_add(buf, p, (size_t)(end - p));

@@ -121,12 +121,21 @@ static void compare_elsewhere(struct answer *a, const char *where, const char *n
     tc_line_end_item(a->result, same ? NULL : operand);
 }
 
+static bool read_operand(const struct answer *a, PyObject *operand, struct tc_tensor *tensor)
+{
+    if (operand == a->result) {
+        *tensor = a->tensor;
+        return true;
+    }
+    return tc_tensor_is(operand) && read_plain(operand, tensor) &&
+           is_comparable(tensor, &a->tensor);
+}
+
 static void compare(struct answer *a, const char *where, const char *name, PyObject *operand)
 {
     struct tc_tensor tensor;
 
-    if (!tc_tensor_is(operand) || !read_plain(operand, &tensor) ||
-        !is_comparable(&tensor, &a->tensor))
+    if (!read_operand(a, operand, &tensor))
         return;
     if (a->is_elsewhere)
         compare_elsewhere(a, where, name, operand, &tensor);

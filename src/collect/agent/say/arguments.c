@@ -28,18 +28,19 @@ static void comma(struct writer *w)
         tc_strbuf_addc(w->out, ',');
 }
 
-static void add_value(const struct writer *w, const char *name, PyObject *value,
+/* Of what the signature does not name. */
+static void add_other(const struct writer *w, const char *name, PyObject *value,
                       const struct tc_asked *asked)
 {
-    char path[TC_MAX_OPERAND_NAME];
+    char operand[TC_MAX_OPERAND_NAME];
 
     if (asked->operands)
-        snprintf(path, sizeof(path), "args.%s", name);
-    tc_encode_asked(w->out, value, path, asked);
+        snprintf(operand, sizeof(operand), "args.%s", name);
+    tc_encode_asked(w->out, value, operand, asked);
 }
 
 /* As the value of a parameter whose name says that it is a secret. */
-static void add_secret(const struct writer *w, const char *name, PyObject *value)
+static void add_secret(const struct writer *w, const char *operand, PyObject *value)
 {
     struct tc_asked asked = *w->asked;
 
@@ -48,7 +49,7 @@ static void add_secret(const struct writer *w, const char *name, PyObject *value
         tc_strbuf_addf(w->out, "{\"object\":\"%s\",\"attrs\":{}}",
                        PyLong_Check(value) ? "int" : "float");
     else
-        add_value(w, name, value, &asked);
+        tc_encode_asked(w->out, value, operand, &asked);
 }
 
 static void add_gathered(struct writer *w)
@@ -82,9 +83,9 @@ static void add_param(struct writer *w, const struct tc_sig_param *param)
     if (!value)
         tc_strbuf_adds(w->out, param->fallback);
     else if (param->is_secret)
-        add_secret(w, param->shown, value);
+        add_secret(w, param->operand, value);
     else
-        add_value(w, param->shown, value, w->asked);
+        tc_encode_asked(w->out, value, param->operand, w->asked);
 }
 
 /* What the signature does not name: of what *tokens gathers the length, as of a token. */
@@ -104,7 +105,7 @@ static void add_positions(struct writer *w)
         comma(w);
         snprintf(position, sizeof(position), "%zu", w->position - n_ours);
         tc_strbuf_addf(w->out, "\"%s\":", position);
-        add_value(w, position, w->args->items[w->position], &asked);
+        add_other(w, position, w->args->items[w->position], &asked);
     }
 }
 
@@ -128,7 +129,7 @@ static void add_names(struct writer *w)
         text = PyUnicode_AsUTF8(name);
         if (!text)
             PyErr_Clear();
-        add_value(w, text ? text : "?", value, &asked);
+        add_other(w, text ? text : "?", value, &asked);
     }
 }
 

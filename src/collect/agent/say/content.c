@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "collect/agent/look/digest.h"
 #include "collect/agent/look/look.h"
 #include "collect/agent/look/packed.h"
@@ -32,23 +33,28 @@
 #define MAX_ROWS     256
 
 /* Serials of the last batches, so that they are known where they are handed on. */
+#define N_BATCHES 64
 static struct {
-    int64_t serials[64];
+    int64_t serials[N_BATCHES];
     size_t next;
+    struct tc_map known;
 } batches;
 
 static bool is_known_batch(int64_t serial)
 {
-    for (size_t i = 0; serial && i < sizeof(batches.serials) / sizeof(batches.serials[0]); i++)
-        if (batches.serials[i] == serial)
-            return true;
-    return false;
+    uint64_t unused;
+
+    return serial && tc_map_get(&batches.known, (uint64_t)serial, &unused);
 }
 
+/* None twice: a batch is remembered where it is not known. */
 static void remember_batch(int64_t serial)
 {
-    batches.serials[batches.next++ % (sizeof(batches.serials) / sizeof(batches.serials[0]))] =
-        serial;
+    int64_t *place = &batches.serials[batches.next++ % N_BATCHES];
+
+    tc_map_remove(&batches.known, (uint64_t)*place);
+    *place = serial;
+    tc_map_put(&batches.known, (uint64_t)serial, 1);
 }
 
 /* ---- the members ---- */

@@ -57,15 +57,6 @@ static void add_id(struct tc_strbuf *out, int64_t serial)
     }
 }
 
-/* {"tensor":"torch.Parameter" -> the last part of the class name */
-static void add_kind(struct tc_strbuf *out, PyObject *value)
-{
-    const char *name = Py_TYPE(value)->tp_name, *dot = strrchr(name, '.');
-
-    name = dot ? dot + 1 : name;
-    tc_strbuf_add_json(out, name, strlen(name));
-}
-
 /* ---- names of operands within others ---- */
 
 /* Append a part of the name; returns what to give to leave. */
@@ -147,6 +138,75 @@ static bool is_named(const struct encoder *e)
     return e->asked && e->asked->is_named && !e->depth;
 }
 
+/* What tensors of the CPU are, as it was written last of one like this. */
+#define N_FORMS       64
+#define MAX_FORM_DIMS 4
+#define MAX_FORM      128
+
+struct form {
+    const struct tc_dtype *dtype; /* NULL: none yet */
+    size_t n_dims;
+    int64_t shape[MAX_FORM_DIMS];
+    bool requires_grad;
+    size_t size;
+    char text[MAX_FORM];
+};
+
+static void write_form(struct tc_strbuf *out, const struct tc_tensor *t)
+{
+    tc_strbuf_adds(out, ",\"shape\":");
+    tc_encode_shape(out, t);
+    tc_strbuf_adds(out, ",\"dtype\":\"");
+    tc_strbuf_adds(out, t->dtype->name);
+    tc_strbuf_adds(out, "\",\"device\":\"");
+    tc_strbuf_adds(out, t->device);
+    tc_strbuf_adds(out,
+                   t->requires_grad ? "\",\"requires_grad\":true" : "\",\"requires_grad\":false");
+}
+
+static struct form *form_of(const struct tc_tensor *t)
+{
+    static struct form forms[N_FORMS];
+    uint64_t hash = (uintptr_t)t->dtype / sizeof(*t->dtype) * 2 + t->requires_grad;
+
+    for (size_t i = 0; i < t->n_dims; i++)
+        hash = hash * 31 + (uint64_t)t->shape[i];
+    return &forms[(hash ^ hash >> 6) % N_FORMS];
+}
+
+static bool is_form(const struct form *form, const struct tc_tensor *t)
+{
+    if (form->dtype != t->dtype || form->n_dims != t->n_dims ||
+        form->requires_grad != t->requires_grad)
+        return false;
+    for (size_t i = 0; i < t->n_dims; i++)
+        if (form->shape[i] != t->shape[i])
+            return false;
+    return true;
+}
+
+static void add_form(struct tc_strbuf *out, const struct tc_tensor *t)
+{
+    struct form *form = form_of(t);
+    const size_t at = out->size;
+
+    if (!t->on_cpu || t->n_dims > MAX_FORM_DIMS) {
+        write_form(out, t);
+    } else if (is_form(form, t)) {
+        tc_strbuf_add(out, form->text, form->size);
+    } else {
+        write_form(out, t);
+        if (out->size - at > MAX_FORM)
+            return;
+        *form = (struct form){.dtype = t->dtype,
+                              .n_dims = t->n_dims,
+                              .requires_grad = t->requires_grad,
+                              .size = out->size - at};
+        memcpy(form->shape, t->shape, t->n_dims * sizeof(t->shape[0]));
+        memcpy(form->text, out->text + at, form->size);
+    }
+}
+
 static void encode_tensor(struct encoder *e, PyObject *value)
 {
     const struct tc_class *class = tc_class_of(Py_TYPE(value));
@@ -155,19 +215,12 @@ static void encode_tensor(struct encoder *e, PyObject *value)
     struct tc_tensor t;
 
     tc_strbuf_adds(e->out, "{\"tensor\":");
-    add_kind(e->out, value);
+    tc_strbuf_adds(e->out, class ? class->short_name : "\"?\"");
     add_id(e->out, serial);
     if (is_named(e))
         tc_names_add(e->out, value, serial, true);
     if (is_read && tc_tensor_read(value, &t)) {
-        tc_strbuf_adds(e->out, ",\"shape\":");
-        tc_encode_shape(e->out, &t);
-        tc_strbuf_adds(e->out, ",\"dtype\":\"");
-        tc_strbuf_adds(e->out, t.dtype->name);
-        tc_strbuf_adds(e->out, "\",\"device\":\"");
-        tc_strbuf_adds(e->out, t.device);
-        tc_strbuf_adds(e->out, t.requires_grad ? "\",\"requires_grad\":true"
-                                               : "\",\"requires_grad\":false");
+        add_form(e->out, &t);
         add_content(e, value, &t, serial);
         if (tc_agent.stats)
             tc_stats_add(e->out, value, &t);
@@ -289,8 +342,8 @@ static void add_training(struct encoder *e, PyObject *module, bool is_root)
 
 static bool is_attr(PyObject *key, PyObject *value)
 {
-    return PyUnicode_Check(key) && tc_is_scalar(value) && PyUnicode_GET_LENGTH(key) &&
-           PyUnicode_READ_CHAR(key, 0) != '_';
+    return PyUnicode_Check(key) && PyUnicode_GET_LENGTH(key) &&
+           PyUnicode_READ_CHAR(key, 0) != '_' && tc_is_scalar(value);
 }
 
 /* The public scalar attributes of an instance; module: it is one, and `training` comes first. */

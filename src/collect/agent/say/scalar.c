@@ -100,15 +100,18 @@ static void encode_int(struct tc_strbuf *out, PyObject *value)
 
 void tc_encode_float(struct tc_strbuf *out, double x)
 {
-    if (isfinite(x)) {
+    if (x == floor(x) && fabs(x) <= (double)MAX_EXACT && (x != 0 || !signbit(x))) {
+        tc_strbuf_add_int(out, (int64_t)x);
+        tc_strbuf_adds(out, ".0");
+    } else if (isfinite(x)) {
         size_t start = out->size;
 
         tc_strbuf_add_number(out, x);
         if (strspn(out->text + start, "-0123456789") == out->size - start)
             tc_strbuf_adds(out, ".0"); /* a float stays a float */
-        return;
+    } else {
+        tc_strbuf_addf(out, "{\"float\":\"%s\"}", isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
     }
-    tc_strbuf_addf(out, "{\"float\":\"%s\"}", isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
 }
 
 bool tc_encode_scalar(struct tc_strbuf *out, PyObject *value)

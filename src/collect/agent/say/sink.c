@@ -230,6 +230,7 @@ static void *run(void *unused)
     struct tc_strbuf mine = TC_STRBUF_INIT;
 
     (void)unused;
+    tc_strbuf_reserve(&mine, 2 * WAKE_SIZE); /* that it need not grow where training waits for it */
     pthread_mutex_lock(&sink.lock);
     while (!sink.stopping || (sink.lines.size && !sink.retry_ns)) {
         if (!has_request() && sink.lines.size < WAKE_SIZE)

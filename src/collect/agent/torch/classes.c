@@ -12,6 +12,8 @@
 
 #include "base/map.h"
 
+#define N_LAST 64
+
 static TC_VEC(struct tc_api *) apis;
 static struct tc_map classes; /* address of the type to struct tc_class */
 
@@ -64,6 +66,13 @@ bool tc_api_is_container(const struct tc_api *api)
     return api->role == TC_ROLE_LIBRARY || api->role == TC_ROLE_METHOD;
 }
 
+static const char *behind_dot(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    return dot ? dot + 1 : name;
+}
+
 /* Ask the policy what to call a class; NULL with a Python error set. */
 static struct tc_class *describe(PyTypeObject *type)
 {
@@ -80,6 +89,7 @@ static struct tc_class *describe(PyTypeObject *type)
                                    &distributed, &part, &ours, &layer, &forward, &params))
         goto fail;
     class->name = quoted(name);
+    class->short_name = quoted(behind_dot(type->tp_name));
     class->kind = (enum tc_class_kind)kind;
     class->opaque = opaque;
     class->dispatches = dispatches;
@@ -97,19 +107,28 @@ fail:
     Py_XDECREF(said);
     Py_XDECREF(class->ref);
     tc_free(class->name);
+    tc_free(class->short_name);
     tc_free(class);
     return NULL;
 }
 
+static bool is_of(const struct tc_class *class, PyTypeObject *type)
+{
+    return class && tc_ref_get(class->ref) == (PyObject *)type;
+}
+
 struct tc_class *tc_class_of(PyTypeObject *type)
 {
-    struct tc_class *class;
-    bool is_new;
-    uint64_t *slot = tc_map_at(&classes, (uint64_t)(uintptr_t)type, &is_new);
+    static struct tc_class *last[N_LAST]; /* few types make up most calls */
+    struct tc_class **place = &last[(uintptr_t)type / 64 % N_LAST], *class;
+    uint64_t known = 0;
 
-    class = (struct tc_class *)(uintptr_t)*slot;
-    if (class && tc_ref_get(class->ref) == (PyObject *)type)
-        return class;
+    if (is_of(*place, type))
+        return *place;
+    (void)tc_map_get(&classes, (uint64_t)(uintptr_t)type, &known);
+    class = (struct tc_class *)(uintptr_t)known;
+    if (is_of(class, type))
+        return *place = class;
     class = describe(type);
     if (class) /* one that describes another class of that address is left to its readers */
         tc_map_put(&classes, (uint64_t)(uintptr_t)type, (uint64_t)(uintptr_t) class);

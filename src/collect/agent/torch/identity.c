@@ -13,10 +13,16 @@
 #include "base/map.h"
 #include "collect/agent/torch/tensor.h"
 
+/* What some tensor showed of a storage, and its serial. Most storages show one. */
+struct pieces {
+    uint64_t first, first_serial; /* 0: none yet */
+    struct tc_map others;
+};
+
 struct known {
     PyObject *ref;
     int64_t serial;
-    struct tc_map pieces; /* of a storage: what some tensor showed of it, to serials */
+    struct pieces pieces; /* of a storage */
 };
 
 /* From so many on, entries of objects that are gone are dropped now and then. */
@@ -45,7 +51,7 @@ static void drop_dead(void)
             known.items[n++] = *k;
         } else {
             Py_XDECREF(k->ref);
-            tc_map_release(&k->pieces);
+            tc_map_release(&k->pieces.others);
         }
     }
     known.n = n;
@@ -83,7 +89,8 @@ static struct known *find_known(PyObject *object)
     Py_XDECREF(k->ref);
     k->ref = ref;
     k->serial = 0;
-    tc_map_release(&k->pieces);
+    tc_map_release(&k->pieces.others);
+    k->pieces = (struct pieces){0};
     return k;
 }
 
@@ -105,6 +112,15 @@ int64_t tc_identity(PyObject *object)
     return k->serial;
 }
 
+static uint64_t *serial_at(struct pieces *pieces, uint64_t key)
+{
+    bool is_new;
+
+    if (!pieces->first_serial)
+        pieces->first = key;
+    return pieces->first == key ? &pieces->first_serial : tc_map_at(&pieces->others, key, &is_new);
+}
+
 /* The serial of what the tensor shows of its storage, 0 if it was not shown before; NULL if the
  * storage cannot be known. Valid until the next call. */
 static uint64_t *piece_of(PyObject *tensor)
@@ -112,13 +128,12 @@ static uint64_t *piece_of(PyObject *tensor)
     struct known *k = NULL;
     PyObject *storage;
     uint64_t key;
-    bool is_new;
 
     storage = tc_tensor_storage(tensor, &key);
     if (storage && takes_refs(storage))
         k = find_known(storage);
     Py_XDECREF(storage);
-    return k ? tc_map_at(&k->pieces, key, &is_new) : NULL;
+    return k ? serial_at(&k->pieces, key) : NULL;
 }
 
 int64_t tc_identity_tensor(PyObject *tensor)

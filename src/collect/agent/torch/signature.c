@@ -24,7 +24,7 @@ static bool read_param(PyObject *item, struct tc_sig_param *out)
     PyObject *name, *shown;
     const char *fallback;
     int positional, accepts, required, secret;
-    struct tc_strbuf key = TC_STRBUF_INIT;
+    struct tc_strbuf key = TC_STRBUF_INIT, operand = TC_STRBUF_INIT;
 
     if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "UzpipUp", &name, &fallback, &positional,
                                                   &accepts, &required, &shown, &secret))
@@ -37,6 +37,8 @@ static bool read_param(PyObject *item, struct tc_sig_param *out)
     tc_strbuf_add_json(&key, out->shown, strlen(out->shown));
     tc_strbuf_addc(&key, ':');
     out->key = tc_strbuf_take(&key);
+    tc_strbuf_addf(&operand, "args.%s", out->shown);
+    out->operand = tc_strbuf_take(&operand);
     out->fallback = copy(fallback);
     out->positional = positional;
     out->accepts = (enum tc_accepts)accepts;

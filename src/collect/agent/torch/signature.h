@@ -19,6 +19,7 @@ enum tc_accepts {
 struct tc_sig_param {
     PyObject *name;  /* that a call may give; interned */
     char *shown;     /* that is recorded */
+    char *operand;   /* args.shown */
     char *key;       /* "shown": */
     char *fallback;  /* scalar default as JSON, or NULL */
     bool positional; /* may be given by position */
