@@ -133,9 +133,26 @@ static void add_by(struct tc_strbuf *out, const char *owner)
 
 struct walk {
     struct tc_strbuf *out;
+    bool is_outside; /* no traced call is around: told are the first owner, and the nearest line */
     bool has_by;
     int n_lines; /* frames of the user's so far */
 };
+
+/* Look at one frame; true if the walk is over. */
+typedef bool visit_fn(struct walk *walk, PyFrameObject *frame);
+
+static void go_up(struct walk *walk, visit_fn *visit)
+{
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+
+    for (int i = 0; frame && i < MAX_FRAMES; i++) {
+        PyFrameObject *back = visit(walk, frame) ? NULL : PyFrame_GetBack(frame);
+
+        Py_DECREF(frame);
+        frame = back;
+    }
+    Py_XDECREF(frame);
+}
 
 /* A frame of the user's: the nearest is `at`, and the first of `stack`, too. */
 static void add_user(struct walk *walk, const char *path, int line)
@@ -151,8 +168,7 @@ static void add_user(struct walk *walk, const char *path, int line)
     walk->n_lines++;
 }
 
-/* Look at one frame; true if the walk is over. */
-static bool visit(struct walk *walk, PyFrameObject *frame)
+static bool visit_for_stack(struct walk *walk, PyFrameObject *frame)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
     const struct file *file = file_of(code, frame);
@@ -190,26 +206,6 @@ bool tc_frames_user_place(struct tc_place_in_code *place)
     Py_XDECREF(code);
     Py_XDECREF(frame);
     return is_user;
-}
-
-/* Every frame of the user's down to the depth that is wanted. */
-static void add_stack(struct tc_strbuf *out)
-{
-    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
-    struct walk walk = {.out = out};
-    bool over = false;
-
-    for (int i = 0; frame && !over && i < MAX_FRAMES; i++) {
-        PyFrameObject *back;
-
-        over = visit(&walk, frame);
-        back = over ? NULL : PyFrame_GetBack(frame);
-        Py_DECREF(frame);
-        frame = back;
-    }
-    Py_XDECREF(frame);
-    if (walk.n_lines)
-        tc_strbuf_addc(out, ']');
 }
 
 /* A place in code from which calls were made: what is to be written of it. */
@@ -278,48 +274,34 @@ static const struct caller *caller_of(PyFrameObject *frame, struct caller *once)
     return &callers.items[callers.n - 1];
 }
 
-/* Add what is to be written of the frame, the owner of the first alone; true if the walk is over.
- */
-static bool visit_caller(struct tc_strbuf *out, PyFrameObject *frame, bool is_outside, bool *has_by)
+static bool visit_place(struct walk *walk, PyFrameObject *frame)
 {
     struct caller once = {0};
     const struct caller *caller = caller_of(frame, &once);
-    const bool is_over = is_outside ? caller->at != NULL : caller->is_over;
+    const bool is_over = walk->is_outside ? caller->at != NULL : caller->is_over;
 
-    if (is_outside && caller->by && !*has_by) {
-        tc_strbuf_adds(out, caller->by);
-        *has_by = true;
+    if (walk->is_outside && caller->by && !walk->has_by) {
+        tc_strbuf_adds(walk->out, caller->by);
+        walk->has_by = true;
     }
     if (caller->at)
-        tc_strbuf_adds(out, caller->at);
+        tc_strbuf_adds(walk->out, caller->at);
     release_caller(&once);
     return is_over;
 }
 
-static void walk_callers(struct tc_strbuf *out, bool is_outside)
-{
-    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
-    bool has_by = false;
-
-    for (int i = 0; frame && i < MAX_FRAMES; i++) {
-        PyFrameObject *back =
-            visit_caller(out, frame, is_outside, &has_by) ? NULL : PyFrame_GetBack(frame);
-
-        Py_DECREF(frame);
-        frame = back;
-    }
-    Py_XDECREF(frame);
-}
-
 void tc_frames_add(struct tc_strbuf *out)
 {
-    if (tc_agent.stack_depth)
-        add_stack(out);
-    else
-        walk_callers(out, true);
+    struct walk walk = {.out = out, .is_outside = true};
+
+    go_up(&walk, tc_agent.stack_depth ? visit_for_stack : visit_place);
+    if (tc_agent.stack_depth && walk.n_lines)
+        tc_strbuf_addc(out, ']');
 }
 
 void tc_frames_add_caller(struct tc_strbuf *out)
 {
-    walk_callers(out, false);
+    struct walk walk = {.out = out};
+
+    go_up(&walk, visit_place);
 }
