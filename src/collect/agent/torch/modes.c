@@ -114,12 +114,12 @@ static bool is_autocast_right(PyObject *torch)
 
 static void find_direct(PyObject *torch, PyObject *c)
 {
-    direct.grad = (bool (*)(void))symbol("libc10.so", "_ZN3c108GradMode10is_enabledEv");
-    direct.inference = (bool (*)(void))symbol("libc10.so", "_ZN3c1013InferenceMode10is_enabledEv");
-    direct.are_excluded = (bool (*)(uint64_t))symbol(
-        "libc10.so", "_ZN3c104impl31tls_is_dispatch_keyset_excludedENS_14DispatchKeySetE");
-    direct.n_function_modes = (int64_t(*)(void))symbol(
-        "libtorch_cpu.so", "_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv");
+    *(void **)&direct.grad = symbol("libc10.so", "_ZN3c108GradMode10is_enabledEv");
+    *(void **)&direct.inference = symbol("libc10.so", "_ZN3c1013InferenceMode10is_enabledEv");
+    *(void **)&direct.are_excluded =
+        symbol("libc10.so", "_ZN3c104impl31tls_is_dispatch_keyset_excludedENS_14DispatchKeySetE");
+    *(void **)&direct.n_function_modes =
+        symbol("libtorch_cpu.so", "_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv");
     if (!is_grad_right(c))
         direct.grad = NULL;
     if (direct.inference && direct.inference() != ask(bindings.inference, false))
