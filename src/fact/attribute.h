@@ -32,7 +32,6 @@ enum tc_fact_asks {
     TC_ASKS_NOTHING,
     TC_ASKS_CONTENT, /* something */
     TC_ASKS_SAME, /* as much as those learned from: which tensors are known again depends on it */
-    TC_ASKS_FULL, /* all that there is */
 };
 
 #define TC_N_NEVER 2
@@ -65,8 +64,7 @@ struct tc_attribute_row {
 #define TC_SUPPORT_WHERE 12 /* what is done now and then may go on alike for a while */
 #define TC_SUPPORT_OFTEN 6  /* unless it is done so often that the same number is no chance */
 #define TC_OFTEN         8
-/* What happens now and then in a healthy run, as an environment that stands still, or a score that
- * is not the best. */
+/* What happens now and then in a healthy run, as a score that is not the best. */
 #define TC_SUPPORT_MOST 30
 
 /* What is no scalar, as the value that it is; what is no tensor, as the tensor: seen, and never
@@ -106,8 +104,8 @@ bool tc_fact_is_claimed(uint32_t attribute, const char *value);
 bool tc_fact_needs_two_runs(const struct tc_fact *fact, const struct tc_strtab *symbols);
 
 /* Does an amount of which this was seen follow from a setting that was changed from one number to
- * another? A length in proportion; a count that rises by a multiple of the
- * difference, or falls in proportion. */
+ * another? A length in proportion; a count that rises by a multiple of the difference, or falls in
+ * proportion. */
 bool tc_fact_follows(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
                      double from, double to);
 

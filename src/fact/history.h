@@ -3,8 +3,8 @@
  * history.h - what a call is beside earlier ones of its process
  *
  * An operand that was handed over before, in evaluation rows that were trained on, and numbers of
- * another size than in training. Bounded: what was met
- * longest ago may be forgotten, which makes a repetition go unnoticed and nothing else.
+ * another size than in training. Bounded: what was met longest ago may be forgotten, which makes a
+ * repetition go unnoticed and nothing else.
  */
 #ifndef TC_FACT_HISTORY_H
 #define TC_FACT_HISTORY_H

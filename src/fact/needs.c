@@ -133,8 +133,6 @@ static unsigned needs_of(const struct told *told, const struct tc_strtab *symbol
             : 0;
 
     switch (tc_attribute_row(fact->attribute)->asks) {
-    case TC_ASKS_FULL:
-        return needs | TC_NEED_BIT(TC_NEED_CONTENT_FULL);
     case TC_ASKS_SAME:
         return needs | (!told->has_content       ? 0
                         : told->has_full_content ? TC_NEED_BIT(TC_NEED_CONTENT_FULL)

@@ -24,12 +24,11 @@
 #include <traincheck/version.h>
 
 #define DEFAULT_MIN_SUPPORT 3
-#define MAX_RELATIONS       96
 
 struct inference {
     const struct tc_infer_config *config;
-    bool enabled[MAX_RELATIONS];   /* by place in tc_relations */
-    bool observed[TC_MAX_SOURCES]; /* does an enabled form ask for the source? */
+    bool enabled[TC_MAX_RELATIONS]; /* by place in tc_relations */
+    bool observed[TC_MAX_SOURCES];  /* does an enabled form ask for the source? */
     struct tc_evidence evidence;
     struct tc_evidence held_out; /* of the traces to validate on; shares its words */
     struct tc_gathered gathered;
@@ -87,7 +86,7 @@ static enum tc_status select_relations(struct inference *inference, struct tc_er
 
     if (!status)
         status = check_names(c->disable, c->n_disable, err);
-    for (size_t i = 0; tc_relations[i] && i < MAX_RELATIONS; i++) {
+    for (size_t i = 0; tc_relations[i]; i++) {
         inference->enabled[i] =
             tc_relation_is_learned(tc_relations[i]) &&
             (c->specific || !tc_relations[i]->is_specific) &&
@@ -311,7 +310,7 @@ static enum tc_status print_set(struct inference *inference, const struct tc_inv
 
 static void count_forms(const struct tc_invariant_set *set, struct tc_infer_result *result)
 {
-    for (size_t i = 0; tc_relations[i] && i < MAX_RELATIONS; i++) {
+    for (size_t i = 0; tc_relations[i]; i++) {
         if (!tc_relation_is_learned(tc_relations[i]))
             continue;
         struct tc_infer_count *count = &result->per_form[result->n_forms++];

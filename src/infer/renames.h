@@ -16,7 +16,7 @@
 /* Relation, params and precondition of an invariant. */
 struct tc_set_claim {
     char *text;
-    size_t of; /* so many bytes of it say what it is about, and the rest what is claimed */
+    size_t of; /* so many bytes of it say what it is about, and all of it what is claimed */
 };
 
 /* What a set says. */

@@ -10,8 +10,7 @@
 #include "infer/kept.h"
 #include "infer/mine.h"
 
-#define MIN_SUPPORT   3
-#define MAX_RELATIONS 64
+#define MIN_SUPPORT 3
 
 static bool may_be_chance(const struct tc_invariant *x, const struct tc_strtab *symbols)
 {
@@ -50,14 +49,14 @@ static enum tc_status add(struct tc_set_file *file, struct tc_invariant *x,
 enum tc_status tc_seen_once_add(struct tc_set_file *file, struct tc_strtab *keys, size_t number,
                                 uint64_t *n, struct tc_error *err)
 {
-    bool enabled[MAX_RELATIONS];
+    bool enabled[TC_MAX_RELATIONS];
     const struct tc_mine_options options = {
         .deduce = {.min_support = MIN_SUPPORT}, .is_one_script = true, .enabled = enabled};
     struct tc_evidence evidence;
     struct tc_invariant_set set;
     struct tc_mined mined;
 
-    for (size_t i = 0; i < MAX_RELATIONS; i++)
+    for (size_t i = 0; i < TC_MAX_RELATIONS; i++)
         enabled[i] = true;
     *n = 0;
     tc_evidence_init(&evidence);

@@ -85,14 +85,13 @@ enum tc_status tc_set_file_replace(struct tc_set_file *file, size_t i, const cha
 /* ---- new names ------------------------------------------------------------------------------- */
 
 /* Its id and its sentence are made of its names. */
-static void print_anew(const struct tc_invariant_set *set, struct tc_invariant *x,
-                       struct tc_strbuf *out)
+static void print_anew(struct tc_invariant_set *set, struct tc_invariant *x, struct tc_strbuf *out)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     tc_relation_describe(tc_relation_find(tc_strtab_text(set->symbols, x->relation)), set->symbols,
                          x, &text);
-    x->text = text.text;
+    x->text = tc_arena_text(&set->arena, text.text, text.size);
     struct tc_json *document = tc_invariant_to_json(x, set->symbols);
     tc_json_print(document, out);
     tc_json_free(document);
@@ -108,7 +107,8 @@ static enum tc_status rename_line(struct tc_set_file *file, size_t i,
     const size_t n = set->items.n;
     enum tc_status status = TC_OK;
 
-    if (!text || !tc_renames_apply(renames, text, strlen(text), &renamed)) {
+    if (!text || !tc_is_invariant_line(file->lines.items[i].document) ||
+        !tc_renames_apply(renames, text, strlen(text), &renamed)) {
         tc_strbuf_release(&renamed);
         return TC_OK;
     }

@@ -104,8 +104,7 @@ static void on_attention(struct cuts *cuts, const struct tc_call *call)
         tc_size_of(key, n == 4 ? 2 : 0) != cuts->columns)
         return;
     cuts->has_attention = true;
-    cuts->is_masked |= (mask && mask->kind != TC_VALUE_NULL) ||
-                       (flag && flag->kind == TC_VALUE_BOOL && flag->boolean);
+    cuts->is_masked |= (mask && mask->kind != TC_VALUE_NULL) || tc_value_is_true(flag);
 }
 
 static void on_loss(const struct tc_hearing *h, struct cuts *cuts)

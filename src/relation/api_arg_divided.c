@@ -143,7 +143,7 @@ static void divided_judge(const struct tc_hearing *h)
         const size_t n = is_told ? count_divided(losses) : 0;
         losses->n_twice += n > 1;
         losses->n_backwards = 0;
-        if (n == 1 || losses->n_twice >= TC_THIRD_TIME)
+        if (n == 1 || (n > 1 && losses->n_twice >= TC_THIRD_TIME))
             tc_answer(h, n == 1);
     }
 }

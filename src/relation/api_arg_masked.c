@@ -35,7 +35,7 @@ static bool is_masked(const struct tc_call *call)
     const struct tc_value *flag = tc_value_get(call->args, "is_causal");
 
     return is_given(call, "attn_mask") || is_given(call, "key_padding_mask") ||
-           (flag && flag->kind == TC_VALUE_BOOL && flag->boolean);
+           tc_value_is_true(flag);
 }
 
 /* Are its keys those places? [rows, heads, places, features], or [places, rows, features]. */

@@ -19,8 +19,8 @@
 
 /* Of one process. */
 struct shifts {
-    int64_t causal;            /* the last root forward that has looked back */
-    int64_t root;              /* id of the last root forward that embedded something */
+    int64_t causal;            /* id, plus one, of the last root forward that has looked back */
+    int64_t root;              /* id, plus one, of the last that embedded something */
     uint64_t given[MAX_GIVEN]; /* digests of that */
     size_t n_given;
     uint64_t n_copied;
@@ -43,8 +43,8 @@ static void on_attention(struct shifts *shifts, const struct tc_call *call)
                           *mask = tc_value_get(call->args, "attn_mask");
     const struct tc_call *root = tc_root_around(call);
 
-    if (root && ((flag && flag->kind == TC_VALUE_BOOL && flag->boolean) || is_triangle(mask)))
-        shifts->causal = root->id;
+    if (root && (tc_value_is_true(flag) || is_triangle(mask)))
+        shifts->causal = root->id + 1;
 }
 
 /* What is embedded is what the model is given; labels that it is handed are not. */
@@ -56,9 +56,9 @@ static void on_embedding(struct shifts *shifts, const struct tc_call *call)
 
     if (!root || !digest.text || !tc_is_rich(input))
         return;
-    if (shifts->root != root->id)
+    if (shifts->root != root->id + 1)
         shifts->n_given = 0;
-    shifts->root = root->id;
+    shifts->root = root->id + 1;
     if (shifts->n_given < MAX_GIVEN)
         shifts->given[shifts->n_given++] = tc_hash64(digest.text, digest.size, 0);
 }
@@ -82,7 +82,8 @@ static void on_loss(const struct tc_hearing *h, struct shifts *shifts)
     if (!digest.text || !tc_is_rich(target) || tc_n_dimensions(call->end->value) ||
         !tc_requires_gradient(call->end->value))
         return;
-    if (!shifts->n_given || shifts->causal != shifts->root || (root && root->id != shifts->root))
+    if (!shifts->n_given || shifts->causal != shifts->root ||
+        (root && root->id + 1 != shifts->root))
         return;
     const bool is_copied = is_given(shifts, digest);
     shifts->n_copied += is_copied;

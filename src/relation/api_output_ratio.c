@@ -21,7 +21,7 @@
 
 /* What a function has made at one line. */
 struct ratio {
-    uint64_t n_again; /* ones, of batches that came again */
+    uint64_t n_again; /* results, of batches that came again */
     bool has_varied;
 };
 

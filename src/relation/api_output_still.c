@@ -36,12 +36,16 @@ static void still_judge(const struct tc_hearing *h)
     const struct tc_value *value = tc_value_get(call->self, "value");
     struct still *still;
 
-    if (!value || value->kind != TC_VALUE_FLOAT || value->number == 0 ||
+    if (!value || value->kind != TC_VALUE_FLOAT ||
         !tc_value_is(tc_value_get(call->self, "dtype"), "float32"))
         return;
     still = tc_map_struct(tc_hearing_state(h), tc_call_at(call), sizeof(*still));
     if (still->n && still->step == call->step)
         return;
+    if (value->number == 0) { /* of a bound that is met; alone it says nothing */
+        still->has_varied |= still->n > 0;
+        return;
+    }
     still->first = still->n ? still->first : value->number;
     still->has_varied |= value->number < still->first || value->number > still->first;
     still->step = call->step;

@@ -6,7 +6,8 @@
  * multiplies the loss before the backward, and divides before the step. Without one they are zero
  * where it matters, and nobody is told. bfloat16 needs none.
  *
- * An example for each step of an optimizer after a backward of a forward under autocast to float16.
+ * An example for each step of an optimizer whose last forward with gradients ran under autocast to
+ * float16.
  * It is broken from the third on in a process in which no scaler was at work, and no package that
  * scales by itself stepped.
  */

@@ -158,6 +158,8 @@ const struct tc_source *const tc_sources[] = {SOURCES(ADDRESS, SOURCE_OF) NULL};
 const struct tc_relation *const tc_relations[] = {FORMS(ADDRESS, FORM_OF) NULL};
 
 _Static_assert(sizeof(tc_sources) / sizeof(*tc_sources) <= TC_MAX_SOURCES, "too many sources");
+_Static_assert(sizeof(tc_relations) / sizeof(*tc_relations) <= TC_MAX_RELATIONS,
+               "too many relations");
 
 uint32_t tc_source_number(const struct tc_source *source)
 {

@@ -248,7 +248,8 @@ struct tc_relation {
                            tc_sym seen);
 };
 
-/* All forms, ended by NULL; the order is that of reports. */
+/* All forms, ended by NULL; the order is that of reports. There are no more than so many. */
+#define TC_MAX_RELATIONS 96
 extern const struct tc_relation *const tc_relations[];
 /* Relations of the Python tool, ended by NULL: judged, never learned; they propose nothing. Defined
  * in python_tool/, the room above this one. */
