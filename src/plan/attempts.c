@@ -104,13 +104,15 @@ static void add_exchanges(struct tc_repair *r, uint32_t site, const struct tc_pl
     if (is_collective && may_be_left_out(op))
         add(r, site, (struct tc_patch){TC_PATCH_LEFT_OUT, TC_NO_SYM, 1, 1, 0, 0});
     for (uint32_t k = 0; k < op->n_outs && k < TC_REPAIR_OUTS; k++)
-        add_reductions(r, site, op, k);
+        if (op->outs[k])
+            add_reductions(r, site, op, k);
 }
 
 static void add_others(struct tc_repair *r, uint32_t site, const struct tc_plan_op *op)
 {
     for (uint32_t k = 0; k < op->n_outs && k < TC_REPAIR_OUTS; k++)
-        add_factors(r, site, k);
+        if (op->outs[k])
+            add_factors(r, site, k);
     if (op->rule->kind != TC_RULE_COLLECTIVE && may_be_left_out(op))
         for (uint32_t k = 0; k < op->n_reads && k < 2; k++)
             add(r, site, (struct tc_patch){TC_PATCH_LEFT_OUT, TC_NO_SYM, 1, 1, k, 0});

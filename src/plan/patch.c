@@ -242,7 +242,8 @@ static void find_group(struct editor *e)
         return;
     struct tc_plan_program *p = e->program;
     uint32_t *groups = tc_arena_alloc(e->arena, (p->groups.n + 1) * sizeof(*groups));
-    memcpy(groups, p->groups.items, p->groups.n * sizeof(*groups));
+    for (uint32_t i = 0; i < p->groups.n; i++)
+        groups[i] = p->groups.items[i];
     groups[p->groups.n] = axis->group;
     e->group = (uint32_t)p->groups.n;
     p->groups.items = groups;

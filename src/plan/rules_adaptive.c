@@ -23,7 +23,8 @@ struct window {
 static bool pool_of(struct tc_eval *e, const struct tc_plan_tensor *x,
                     const struct tc_plan_tensor *y, struct pool *p)
 {
-    if (!x || !y || x->n_dims < 3 || y->n_dims != x->n_dims || !x->numel || !y->numel) {
+    if (!x || !y || x->n_dims < 3 || y->n_dims != x->n_dims || !x->numel || !y->numel ||
+        tc_eval_span(x, 0, x->n_dims - 2) != tc_eval_span(y, 0, x->n_dims - 2)) {
         tc_eval_fail(e, "sizes that do not fit");
         return false;
     }

@@ -65,8 +65,11 @@ static void run_bilinear(struct tc_eval *e)
     bool is_back = e->op->rule->variant, has_corners = tc_eval_bool(e, 2, false);
     const struct tc_plan_tensor *small = is_back ? y : t, *large = is_back ? t : y;
 
-    if (!t || !y || t->n_dims != 4 || y->n_dims != 4 || !t->numel || !y->numel)
+    if (!t || !y || t->n_dims != 4 || y->n_dims != 4 || !t->numel || !y->numel ||
+        t->sizes[0] != y->sizes[0] || t->sizes[1] != y->sizes[1]) {
+        tc_eval_fail(e, "sizes that do not fit");
         return;
+    }
     const int64_t *in = small->sizes + 2, *out = large->sizes + 2;
     if (!has_corners && (!is_scale(e, 3, in[0], out[0]) || !is_scale(e, 4, in[1], out[1]))) {
         tc_eval_fail(e, "a scale that is not that of the sizes");

@@ -22,7 +22,8 @@ static bool fits(const struct pool *p, unsigned d)
 static bool pool_of(struct tc_eval *e, const struct tc_plan_tensor *x,
                     const struct tc_plan_tensor *y, unsigned first, struct pool *p)
 {
-    if (!x || !y || x->n_dims < 3 || y->n_dims != x->n_dims) {
+    if (!x || !y || x->n_dims < 3 || y->n_dims != x->n_dims ||
+        tc_eval_span(x, 0, x->n_dims - 2) != tc_eval_span(y, 0, x->n_dims - 2)) {
         tc_eval_fail(e, "sizes that do not fit");
         return false;
     }
@@ -215,8 +216,11 @@ static void run_nearest(struct tc_eval *e)
     bool is_back = e->op->rule->variant;
     const struct tc_plan_tensor *small = is_back ? out : t, *large = is_back ? t : out;
 
-    if (!t || !out || t->n_dims != 4 || out->n_dims != 4)
+    if (!t || !out || t->n_dims != 4 || out->n_dims != 4 || t->sizes[0] != out->sizes[0] ||
+        t->sizes[1] != out->sizes[1]) {
+        tc_eval_fail(e, "sizes that do not fit");
         return;
+    }
     if (!is_scale(e, 2, small->sizes[2], large->sizes[2]) ||
         !is_scale(e, 3, small->sizes[3], large->sizes[3])) {
         tc_eval_fail(e, "a scale that is not that of the sizes");

@@ -13,7 +13,8 @@ struct windows {
 static bool windows_of(struct tc_eval *e, const struct tc_plan_tensor *x,
                        const struct tc_plan_tensor *y, unsigned first, struct windows *w)
 {
-    if (!x || !y || x->n_dims < 4 || x->n_dims != y->n_dims) {
+    if (!x || !y || x->n_dims < 4 || x->n_dims != y->n_dims ||
+        tc_eval_span(x, 0, x->n_dims - 3) != tc_eval_span(y, 0, x->n_dims - 3)) {
         tc_eval_fail(e, "sizes that do not fit");
         return false;
     }

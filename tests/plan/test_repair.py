@@ -105,6 +105,18 @@ class Repair(unittest.TestCase):
     def test_a_sum_that_is_missing(self):
         self.assert_first(without(15), "missing-reduction", 14, "summed over tp after it, the wrong result is right")
 
+    def test_a_result_that_is_left_out(self):
+        """As a gradient that was not asked for; one rank has an operator more than the other."""
+        more = op("aten.mul_.Scalar", 18, tensor(3, ROWS, 1), self=tensor(3, ROWS, 1), other=1)
+        more["out"].append(None)
+
+        def change(lines):
+            lines = without(15)(lines)
+            return [*lines[:-1], more, lines[-1]] if lines[0]["rank"] == 0 else lines
+
+        code, findings = check(change)
+        self.assertEqual((code, bool(findings)), (1, True))
+
     def test_a_difference_the_other_way_round(self):
         def change(lines):
             return [line | {"a": {"self": line["a"]["other"], "other": line["a"]["self"]}} if line_of(line) == 12 else line

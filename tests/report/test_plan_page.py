@@ -76,7 +76,7 @@ class PlanPage(Pages, unittest.TestCase):
             self.open(page)
             self.assertEqual(self.boxes(1)[-2][-2:], ["Shard(0) over tensor_parallel_ranks,", "times 2"])
             self.assertEqual(self.get("[...document.querySelectorAll('.detail')].map(e => e.textContent)"),
-                             ["times 2 from c10d.allreduce_ (train.py:11)"])
+                             ["times 2 from c10d.allreduce_ (train.py:11)", "aten.mm (train.py:14): times 1/2, the wrong result is right"])
             self.assertEqual(self.get("document.querySelector('td.wrong').textContent"), "1")
 
     def test_the_layer_leads_to_the_finding(self):
