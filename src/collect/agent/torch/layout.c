@@ -11,6 +11,8 @@
 
 #include <malloc.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "collect/agent/torch/torch.h"
 
@@ -143,13 +145,25 @@ static bool is_autograd_at(const struct sample *s, size_t i)
            (word_of_tensor(s, i) != 0) == (s->grad_fn != 0);
 }
 
+/* Is it the address of a block as an allocator gives it, whose head may be read? */
+static bool is_block(uint64_t word)
+{
+    uint64_t head[2];
+    struct iovec to = {head, sizeof(head)},
+                 from = {(void *)(uintptr_t)(word - sizeof(head)), sizeof(head)};
+
+    return word % sizeof(head) == 0 &&
+           process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof(head);
+}
+
 static bool is_grad_fn_at(const struct sample *s, size_t i)
 {
     const uint64_t autograd = word_of_tensor(s, at.autograd);
 
     if (!autograd)
         return true;
-    return i < n_words(autograd) && word_of((const void *)(uintptr_t)autograd, i) == s->grad_fn;
+    return is_block(autograd) && i < n_words(autograd) &&
+           word_of((const void *)(uintptr_t)autograd, i) == s->grad_fn;
 }
 
 /* The first place behind `from` in all samples. */
@@ -344,9 +358,9 @@ void tc_layout_meet(PyObject *tensor, const struct tc_dlpack_view *view)
     if (!impl || bits % 8 || !read_view(impl, &kind, &read))
         return;
     read_kind(impl, kind.words);
+    at.is_known = is_same(&read, view); /* before torch is asked anything: it may change then */
     kind.is_literal =
         !is_told(tensor, TC_ATTRIBUTE_is_conj) && !is_told(tensor, TC_ATTRIBUTE_is_neg);
-    at.is_known = is_same(&read, view);
     *slot_of(kind.words) = kind;
 }
 
@@ -365,7 +379,7 @@ static enum tc_answer has_grad_fn(PyObject *tensor)
 {
     const void *impl = impl_of(tensor), *autograd = impl ? pointer_at(impl, at.autograd) : NULL;
 
-    if (!impl)
+    if (!impl || !kind_of(impl))
         return TC_ANSWER_UNKNOWN;
     if (!autograd)
         return TC_ANSWER_NO;

@@ -5,7 +5,8 @@
  * Four questions are asked at each traced call, and a binding of Python answers each in some 130
  * instructions. Autocast excludes a dispatch key for each kind of device that it is not on for:
  * where all that torch began with are excluded, it is on for none. What a function says is held
- * against its binding, in both states, before it is believed.
+ * against its binding before it is believed: of gradients and autocast in both states, of inference
+ * and function modes as they are.
  */
 #include "collect/agent/torch/modes.h"
 

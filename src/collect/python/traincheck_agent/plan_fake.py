@@ -59,6 +59,11 @@ def _to_one(original):
     return gather_object
 
 
+def _is_outside(group):
+    """Is the rank none of the group? Torch leaves it alone."""
+    return group is not None and group == sys.modules["torch.distributed"].GroupMember.NON_GROUP_MEMBER
+
+
 def _source(src, group, group_src):
     """The global rank that gives."""
     if group_src is not None:
@@ -69,6 +74,8 @@ def _source(src, group, group_src):
 def _given_to_all(mail):
     def wrap(original):
         def broadcast_object_list(object_list, src=None, group=None, device=None, group_src=None):
+            if _is_outside(group):
+                return
             there, values = mail.exchange("broadcast", list(object_list), _source(src, group, group_src), group)
             if there:
                 object_list[:] = values
@@ -79,6 +86,8 @@ def _given_to_all(mail):
 def _given_to_each(mail):
     def wrap(original):
         def scatter_object_list(scatter_object_output_list, scatter_object_input_list=None, src=None, group=None, group_src=None):
+            if _is_outside(group):
+                return
             there, values = mail.exchange("scatter", scatter_object_input_list, _source(src, group, group_src), group)
             if there and values:
                 scatter_object_output_list[0] = values[sys.modules["torch.distributed"].get_rank(group)]

@@ -3,6 +3,7 @@
 
 Only what one rank gives to all is exchanged so, and only if that rank runs or has run: a few ranks run at a time, and what
 all give each other would wait for those that have not begun."""
+import hashlib
 import os
 import pickle
 import shutil
@@ -51,7 +52,7 @@ class Mail:
             return None
         try:
             os.kill(pid, 0)
-        except ProcessLookupError:
+        except OSError:  # it has ended; its number may be another user's by now
             return False
         return True
 
@@ -59,21 +60,22 @@ class Mail:
         began = time.monotonic()
         while True:
             runs = self._runs(source)
-            there, value = self._read(name)
+            is_answered, answer = self._read(name)
             waited = time.monotonic() - began
-            if there or runs is False or waited > (_PATIENCE if runs else _BEGUN):
-                return there, value
+            if is_answered or runs is False or waited > (_PATIENCE if runs else _BEGUN):
+                return answer if is_answered else (False, None)
             time.sleep(0.01)
 
     def exchange(self, kind, value, source, group):
         """(is it there, the object that `source`, a global rank, gives in this call): the n-th of this kind in a group."""
         ranks = tuple(sys.modules["torch.distributed"].get_process_group_ranks(group)) if group else ()
         number = self.counts[kind, ranks] = self.counts.get((kind, ranks), 0) + 1
-        name = f"{kind}-{'.'.join(map(str, ranks))[:150]}-{source}-{number}"
+        name = f"{kind}-{hashlib.sha1(repr(ranks).encode(), usedforsecurity=False).hexdigest()}-{source}-{number}"
         if source != self.rank:
             return self._wait(name, source)
         try:
-            self._write(name, value)
+            self._write(name, (True, value))
         except Exception:  # pylint: disable=broad-except  # whatever the script's own __reduce__ raises
+            self._write(name, (False, None))
             return False, None
         return True, value
