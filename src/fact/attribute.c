@@ -221,7 +221,8 @@ static bool is_count_of(double expected, double seen, double from, double to)
 {
     const double times = (seen - expected) / (to - from);
 
-    return (times >= 1 && times == floor(times)) || seen * to == expected * from;
+    return (times >= 1 && times == floor(times)) || seen * to == expected * from ||
+           seen * from == expected * to;
 }
 
 bool tc_fact_follows(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,

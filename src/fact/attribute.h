@@ -104,8 +104,8 @@ bool tc_fact_is_claimed(uint32_t attribute, const char *value);
 bool tc_fact_needs_two_runs(const struct tc_fact *fact, const struct tc_strtab *symbols);
 
 /* Does an amount of which this was seen follow from a setting that was changed from one number to
- * another? A length in proportion; a count that rises by a multiple of the difference, or falls in
- * proportion. */
+ * another? A length in proportion; a count that rises by a multiple of the difference, or rises or
+ * falls in proportion. */
 bool tc_fact_follows(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
                      double from, double to);
 

@@ -336,11 +336,41 @@ static void read_object(struct tc_fact_reader *r, const struct tc_value *v, unsi
             read_member(r, attrs->members[i].key, &attrs->members[i].value, depth);
 }
 
+/* Texts that a function of the script is given as it sets up, as options of a command line are. */
+static bool is_of_options(const struct tc_fact_reader *r, const struct tc_value *list)
+{
+    uint32_t n = 0;
+
+    if (!r->is_own || !r->is_set_up)
+        return false;
+    while (list->kind == TC_VALUE_ARRAY && n < list->n && list->items[n].kind == TC_VALUE_STR)
+        n++;
+    return n > 0 && n == list->n && n <= TC_FACT_LIST;
+}
+
+/* They are one text, which the script chose. */
+static void add_options(struct tc_fact_reader *r, const struct tc_value *list)
+{
+    struct tc_strbuf all = TC_STRBUF_INIT;
+
+    for (uint32_t i = 0; i < list->n; i++) {
+        tc_strbuf_adds(&all, i ? ", " : "");
+        tc_strbuf_add(&all, list->items[i].text, list->items[i].n);
+    }
+    set_text(r, (struct tc_str){all.text, (uint32_t)all.size});
+    add(r, TC_ATTRIBUTE_VALUE);
+    tc_strbuf_release(&all);
+}
+
 static void read_array(struct tc_fact_reader *r, const struct tc_value *v, unsigned depth)
 {
     const int64_t more = tc_fact_left_out(v);
     size_t size = r->path.size;
 
+    if (is_of_options(r, v)) {
+        add_options(r, v);
+        return;
+    }
     add_count(r, TC_ATTRIBUTE_LENGTH, more < 0 ? v->n : (double)v->n - 1 + (double)more);
     for (uint32_t i = 0; more < 0 && i < v->n && v->n <= TC_FACT_LIST; i++) {
         tc_strbuf_addf(&r->path, "[%u]", (unsigned)i);
@@ -355,7 +385,7 @@ static void read_kind(struct tc_fact_reader *r, const struct tc_value *v)
 {
     const bool has_tensor = tc_fact_is_tensor(v);
 
-    if (v->kind >= TC_VALUE_ARRAY)
+    if (v->kind >= TC_VALUE_ARRAY && !is_of_options(r, v))
         add_as_it_is(r, TC_ATTRIBUTE_VALUE, has_tensor ? TC_FACT_A_TENSOR : TC_FACT_AN_OBJECT);
     if (!has_tensor)
         add_as_it_is(r, TC_ATTRIBUTE_TENSOR, TC_FACT_NO_TENSOR);

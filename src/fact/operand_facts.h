@@ -20,6 +20,7 @@ struct tc_fact_reader {
     bool tells_keys; /* the names of a call's operands are worth a fact */
     bool has_content;
     bool is_own;    /* of a function that the script defines */
+    bool is_set_up; /* before the first step */
     bool is_result; /* what that decides is another thing in another run */
     bool has_class; /* the subject names the class of the outermost object */
     /* The words for where the first tensors of a packed call come from; TC_NO_SYM: not to be told.

@@ -57,7 +57,8 @@ static const struct {
     {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_LENGTH,      "32", "48",  false},
     {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_COUNT,       "34", "66",  true },
     {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_COUNT_FIRST, "10", "5",   true },
-    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_COUNT,       "1",  "2",   false},
+    {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_COUNT,       "1",  "2",   true },
+    {TC_ATTRIBUTE_VALUE, "32",       "96",       TC_ATTRIBUTE_COUNT,       "1",  "2",   false},
     {TC_ATTRIBUTE_VALUE, "32",       "64",       TC_ATTRIBUTE_COUNT,       "1",  "0",   false},
  /* a shape tells of what was lost, too */
     {TC_ATTRIBUTE_SHAPE, "[8,4,3]",  "[8,6,3]",  TC_ATTRIBUTE_LENGTH,      "4",  "6",   false},
