@@ -247,9 +247,9 @@ double tc_fact_doubt(const struct tc_fact *fact, const struct tc_strtab *symbols
         (row->is_of_router && fact->subject.kind == TC_SUBJECT_USE) ||
         (row->chance && begins(tc_strtab_text(symbols, fact->value), row->chance));
 
-    return may_be_chance     ? TC_FACT_BITS_OF_CHANCE
-           : row->is_of_each ? TC_FACT_BITS_OF_EACH
-                             : TC_FACT_BITS;
+    return may_be_chance                                        ? TC_FACT_BITS_OF_CHANCE
+           : row->is_of_each || is_computed_over(fact, symbols) ? TC_FACT_BITS_OF_EACH
+                                                                : TC_FACT_BITS;
 }
 
 bool tc_fact_is_claimed(uint32_t attribute, const char *value)

@@ -94,7 +94,7 @@ enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strta
 /* Bits of surprise (surprise.h) from which on breaches of the fact are told. Healthy runs break
  * some now and then: what content shows, or an order; a step whose gradients leave a variable as it
  * was; two small tensors that happen to be equal; two reasons for a call in one step; a module that
- * a batch does not need. */
+ * a batch does not need; an axis that an augmentation draws. */
 double tc_fact_doubt(const struct tc_fact *fact, const struct tc_strtab *symbols);
 
 /* Does a script that has this value throughout make a rule of it? */

@@ -570,8 +570,8 @@ class Facts(Case):
         self.assertEqual(good.code, 0, good.out)
         self.assertNotEqual(bad.code, 0)
         broken = self.broken("four")
-        for claim in (("seen", "value"), ("given", "args.target"), ("first", "args.padding"), ("uniform", "args.input"),
-                      ("factor", "self")):
+        for claim in (("value", "args.shuffle"), ("given", "args.target"), ("first", "args.padding"), ("uniform", "args.input"),
+                      ("source", "self")):
             self.assertIn(claim, broken)
         self.collect("-i", "i.jsonl", script, "4", *bugs, folder="five")
         self.infer_and_check("five")
