@@ -14,7 +14,6 @@
 #include "relation/one_claim.h"
 #include "relation/third_time.h"
 
-#include "base/hash.h"
 #include "replay/symbols.h"
 
 #define MAX_CUTS 4096
@@ -36,14 +35,6 @@ static void cuts_release(void *of_process)
 
     tc_map_release(&cuts->without_last);
     tc_map_release(&cuts->without_first);
-}
-
-/* 0: none is told, or it is of too few numbers. */
-static uint64_t content_of(const struct tc_value *tensor)
-{
-    const struct tc_str digest = tc_value_str(tc_value_get(tensor, "digest"));
-
-    return digest.text && tc_is_rich(tensor) ? tc_hash64(digest.text, digest.size, 1) | 1 : 0;
 }
 
 static int64_t bound(const struct tc_value *slice, const char *which, int64_t absent)
@@ -72,16 +63,18 @@ static void on_index(struct cuts *cuts, const struct tc_call *call)
         return;
     const int64_t start = bound(columns, "start", 0), stop = bound(columns, "stop", INT64_MAX);
     if (start == 0 && stop == -1)
-        note_cut(&cuts->without_last, content_of(call->end->value), content_of(call->self));
+        note_cut(&cuts->without_last, tc_rich_content(call->end->value),
+                 tc_rich_content(call->self));
     else if (start == 1 && stop == INT64_MAX)
-        note_cut(&cuts->without_first, content_of(call->end->value), content_of(call->self));
+        note_cut(&cuts->without_first, tc_rich_content(call->end->value),
+                 tc_rich_content(call->self));
 }
 
 static void on_embedding(struct cuts *cuts, const struct tc_call *call)
 {
     const struct tc_value *input = tc_value_get(call->args, "input");
     const struct tc_call *root = tc_root_around(call);
-    const uint64_t content = content_of(input);
+    const uint64_t content = tc_rich_content(input);
     uint64_t whole;
 
     if (!root || !content || !tc_map_get(&cuts->without_last, content, &whole))
@@ -110,11 +103,10 @@ static void on_attention(struct cuts *cuts, const struct tc_call *call)
 static void on_loss(const struct tc_hearing *h, struct cuts *cuts)
 {
     const struct tc_call *call = h->event->call;
-    const uint64_t content = content_of(tc_value_get(call->args, "target"));
+    const uint64_t content = tc_rich_content(tc_value_get(call->args, "target"));
     uint64_t whole;
 
-    if (!content || !cuts->has_attention || tc_n_dimensions(call->end->value) ||
-        !tc_requires_gradient(call->end->value) ||
+    if (!content || !cuts->has_attention || !tc_is_loss_value(call->end->value) ||
         !tc_map_get(&cuts->without_first, content, &whole) || whole != cuts->whole)
         return;
     cuts->n_ahead += !cuts->is_masked;

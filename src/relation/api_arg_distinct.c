@@ -49,13 +49,10 @@ static tc_sym initialiser_key(struct tc_strtab *symbols)
     return TC_ATOM(symbols, TC_SYM_INIT, TC_SYM_ANY);
 }
 
-/* The tensor that is initialised: the receiver, or the first tensor among the operands. */
+/* The tensor that is initialised. */
 static int64_t target_of(const struct tc_call *call)
 {
-    const struct tc_value *target =
-        tc_value_get(call->self, "tensor") ? call->self : tc_call_next_tensor(call, &(uint32_t){0});
-
-    return tc_serial_of(target);
+    return tc_serial_of(tc_first_tensor(call));
 }
 
 /* The call that the script makes itself, of which this one is a part. */

@@ -74,9 +74,8 @@ static struct number divided(struct number number, int64_t by)
 /* A line that makes one number of another, or a scaler that multiplies it. */
 static void on_number(struct losses *losses, const struct tc_call *call)
 {
-    const struct tc_value *value = call->end->value, *operand = call->self;
+    const struct tc_value *value = call->end->value, *operand = tc_first_tensor(call);
 
-    operand = tc_value_get(operand, "tensor") ? operand : tc_call_next_tensor(call, &(uint32_t){0});
     if (!tc_requires_gradient(operand) || !tc_requires_gradient(value) ||
         !tc_value_get(value, "value"))
         return;

@@ -24,12 +24,6 @@ enum parameter {
     IS_STEPPED_FROZEN = 8, /* and it was stepped after that */
 };
 
-/* By serial: bits of enum parameter. */
-static void parameters_release(void *of_process)
-{
-    tc_map_release(of_process);
-}
-
 /* Is it a module of torch, and has somebody written on it that it takes no gradient? */
 static bool says_frozen(const struct tc_call *call)
 {
@@ -112,8 +106,8 @@ const struct tc_relation_rule tc_rule_frozen = {
     .form.excused_by = 1u << TC_ROLE_FUNCTION,
     .source.name = "said_frozen",
     .source.judged = "the use of a parameter inside a layer",
-    .source.process_size = sizeof(struct tc_map),
-    .source.release_process = parameters_release,
+    .source.process_size = sizeof(struct tc_map), /* by serial: bits of enum parameter */
+    .source.release_process = tc_release_map,
     TC_CLAIM_ROLES(TC_ROLE_LAYER, TC_ROLE_STEP),
     TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_F_SELF_REQUIRES_GRAD, TC_SYM_IS, TC_SYM_NONE),
     TC_CLAIM_ATOMS(TC_SYM_REQUIRES_GRAD, TC_SYM_NONE, TC_SYM_FALSE),

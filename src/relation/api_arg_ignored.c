@@ -15,12 +15,6 @@
 
 #include "replay/symbols.h"
 
-/* Of one process: by line, how many in a row had nothing to learn. */
-static void counts_release(void *of_process)
-{
-    tc_map_release(of_process);
-}
-
 static void ignored_judge(const struct tc_hearing *h)
 {
     const struct tc_call *call = h->event->call;
@@ -30,7 +24,7 @@ static void ignored_judge(const struct tc_hearing *h)
     bool is_new;
 
     if (!summary || !ignored || ignored->kind != TC_VALUE_INT ||
-        tc_n_dimensions(call->end->value) || !tc_requires_gradient(call->end->value))
+        !tc_is_loss_value(call->end->value))
         return;
     const bool is_empty = tc_value_int(tc_value_get(summary, "min"), 0) == ignored->integer &&
                           tc_value_int(tc_value_get(summary, "max"), 0) == ignored->integer;
@@ -49,8 +43,9 @@ const struct tc_relation_rule tc_rule_ignored = {
     .form.needs_content = true,
     .source.name = "ignored",
     .source.judged = "the return of a loss that is told what to ignore",
-    .source.process_size = sizeof(struct tc_map),
-    .source.release_process = counts_release,
+    .source.process_size =
+        sizeof(struct tc_map), /* by line, how many in a row had nothing to learn */
+    .source.release_process = tc_release_map,
     TC_CLAIM_ROLES(TC_ROLE_FUNCTION),
     TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_F_TARGET, TC_SYM_IS, TC_SYM_LEARNED),
     TC_CLAIM_ATOMS(TC_SYM_F_TARGET, TC_SYM_TRUE, TC_SYM_FALSE),

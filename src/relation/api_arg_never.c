@@ -67,8 +67,7 @@ static bool takes_scores(const struct tc_call *call)
 
 static bool is_loss(const struct tc_call *call, const struct tc_value *value)
 {
-    return !tc_n_dimensions(value) && tc_requires_gradient(value) &&
-           (has_classes(call) || takes_scores(call));
+    return tc_is_loss_value(value) && (has_classes(call) || takes_scores(call));
 }
 
 /* A function of which the loss at hand may be given the result. */

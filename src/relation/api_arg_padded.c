@@ -29,8 +29,7 @@ static bool is_plain_loss(const struct tc_call *call)
 {
     const struct tc_value *weight = tc_value_get(call->args, "weight");
 
-    return (!weight || weight->kind == TC_VALUE_NULL) && !tc_n_dimensions(call->end->value) &&
-           tc_requires_gradient(call->end->value) &&
+    return (!weight || weight->kind == TC_VALUE_NULL) && tc_is_loss_value(call->end->value) &&
            tc_value_get(tc_value_get(call->args, "target"), "summary");
 }
 

@@ -12,7 +12,6 @@
 #include "relation/one_claim.h"
 #include "relation/third_time.h"
 
-#include "base/hash.h"
 #include "replay/symbols.h"
 
 #define MAX_GIVEN 4
@@ -50,22 +49,20 @@ static void on_attention(struct shifts *shifts, const struct tc_call *call)
 /* What is embedded is what the model is given; labels that it is handed are not. */
 static void on_embedding(struct shifts *shifts, const struct tc_call *call)
 {
-    const struct tc_value *input = tc_value_get(call->args, "input");
-    const struct tc_str digest = tc_value_str(tc_value_get(input, "digest"));
+    const uint64_t content = tc_rich_content(tc_value_get(call->args, "input"));
     const struct tc_call *root = tc_root_around(call);
 
-    if (!root || !digest.text || !tc_is_rich(input))
+    if (!root || !content)
         return;
     if (shifts->root != root->id + 1)
         shifts->n_given = 0;
     shifts->root = root->id + 1;
     if (shifts->n_given < MAX_GIVEN)
-        shifts->given[shifts->n_given++] = tc_hash64(digest.text, digest.size, 0);
+        shifts->given[shifts->n_given++] = content;
 }
 
-static bool is_given(const struct shifts *shifts, struct tc_str digest)
+static bool is_given(const struct shifts *shifts, uint64_t content)
 {
-    const uint64_t content = tc_hash64(digest.text, digest.size, 0);
     bool is_found = false;
 
     for (size_t i = 0; i < shifts->n_given; i++)
@@ -76,16 +73,14 @@ static bool is_given(const struct shifts *shifts, struct tc_str digest)
 static void on_loss(const struct tc_hearing *h, struct shifts *shifts)
 {
     const struct tc_call *call = h->event->call, *root = tc_root_around(call);
-    const struct tc_value *target = tc_value_get(call->args, "target");
-    const struct tc_str digest = tc_value_str(tc_value_get(target, "digest"));
+    const uint64_t content = tc_rich_content(tc_value_get(call->args, "target"));
 
-    if (!digest.text || !tc_is_rich(target) || tc_n_dimensions(call->end->value) ||
-        !tc_requires_gradient(call->end->value))
+    if (!content || !tc_is_loss_value(call->end->value))
         return;
     if (!shifts->n_given || shifts->causal != shifts->root ||
         (root && root->id + 1 != shifts->root))
         return;
-    const bool is_copied = is_given(shifts, digest);
+    const bool is_copied = is_given(shifts, content);
     shifts->n_copied += is_copied;
     if (!is_copied || shifts->n_copied >= TC_THIRD_TIME)
         tc_answer(h, !is_copied);

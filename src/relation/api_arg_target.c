@@ -14,12 +14,6 @@
 
 #include "replay/symbols.h"
 
-/* Of one process: by line, how many in a row. */
-static void counts_release(void *of_process)
-{
-    tc_map_release(of_process);
-}
-
 static bool has_pair(const struct tc_value *pairs, const char *a, const char *b)
 {
     bool is_found = false;
@@ -38,7 +32,7 @@ static bool is_loss(const struct tc_call *call)
 
     return tc_value_get(call->args, "reduction") && tc_value_get(call->args, "target") &&
            tc_count_elements(tc_value_get(input, "shape")) > 1 &&
-           !tc_n_dimensions(call->end->value) && tc_requires_gradient(call->end->value);
+           tc_is_loss_value(call->end->value);
 }
 
 static void target_judge(const struct tc_hearing *h)
@@ -64,8 +58,8 @@ const struct tc_relation_rule tc_rule_target = {
     .form.fault = TC_FAULT_AT_BEGIN,
     .source.name = "target",
     .source.judged = "the return of a loss of two tensors",
-    .source.process_size = sizeof(struct tc_map),
-    .source.release_process = counts_release,
+    .source.process_size = sizeof(struct tc_map), /* by line, how many in a row */
+    .source.release_process = tc_release_map,
     TC_CLAIM_ROLES(TC_ROLE_FUNCTION),
     TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_F_TARGET, TC_SYM_IS, TC_SYM_DISTINCT_VALUE),
     TC_CLAIM_ATOMS(TC_SYM_F_TARGET, TC_SYM_TRUE, TC_SYM_FALSE),

@@ -23,20 +23,13 @@ struct alike {
     bool has_varied;
 };
 
-/* Of one process: (function, line) → struct alike *. */
-static void lines_release(void *of_process)
-{
-    tc_map_release_structs(of_process);
-}
-
 /* Does it take a tensor of elements that may differ along a dimension, and give one of its shape?
  */
 static bool is_along_a_dimension(const struct tc_call *call)
 {
     const struct tc_value *dim = tc_value_get(call->args, "dim"), *value = call->end->value,
-                          *input = tc_call_next_tensor(call, &(uint32_t){0});
+                          *input = tc_first_tensor(call);
 
-    input = tc_value_get(call->self, "tensor") ? call->self : input;
     return dim && dim->kind == TC_VALUE_INT && tc_requires_gradient(input) &&
            tc_requires_gradient(value) && !tc_value_get(input, "constant") &&
            tc_count_elements(tc_value_get(input, "shape")) > 1 &&
@@ -66,8 +59,8 @@ const struct tc_relation_rule tc_rule_alike = {
     .source.name = "alike",
     .source.judged = "the return of a function along a dimension",
     .source.looks_closely = true,
-    .source.process_size = sizeof(struct tc_map),
-    .source.release_process = lines_release,
+    .source.process_size = sizeof(struct tc_map), /* (function, line) → struct alike * */
+    .source.release_process = tc_release_map_of_structs,
     TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_VALUE, TC_SYM_IS, TC_SYM_VARIED),
     TC_CLAIM_ATOMS(TC_BLANK_CALL, TC_SYM_TRUE, TC_SYM_FALSE),
     .claim.if_met = true,

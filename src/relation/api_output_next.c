@@ -24,12 +24,6 @@ struct pass {
     bool has_last, differs; /* not all are one batch */
 };
 
-/* Of one process: by serial of the iterator, struct pass *. */
-static void passes_release(void *of_process)
-{
-    tc_map_release_structs(of_process);
-}
-
 static bool tells_enough(const struct tc_value *tensor)
 {
     return tc_size_of(tensor, 0) >= MIN_ROWS &&
@@ -95,8 +89,8 @@ const struct tc_relation_rule tc_rule_next = {
     .form.needs_content = true,
     .source.name = "next",
     .source.judged = "a batch that a loader returns",
-    .source.process_size = sizeof(struct tc_map),
-    .source.release_process = passes_release,
+    .source.process_size = sizeof(struct tc_map), /* by serial of the iterator, struct pass * */
+    .source.release_process = tc_release_map_of_structs,
     TC_CLAIM_ROLES(TC_ROLE_DATA),
     TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_VALUE, TC_SYM_IS, TC_SYM_DISTINCT_VALUE),
     TC_CLAIM_ATOMS(TC_SYM_BATCH, TC_SYM_DISTINCT, TC_SYM_REPEATED),

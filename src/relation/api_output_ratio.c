@@ -80,10 +80,7 @@ static bool is_constant(const struct tc_value *tensor, double number)
 static void on_function(const struct tc_hearing *h, struct ratios *ratios)
 {
     const struct tc_call *call = h->event->call;
-    const struct tc_value *value = call->end->value,
-                          *operand = tc_value_get(call->self, "tensor")
-                                         ? call->self
-                                         : tc_call_next_tensor(call, &(uint32_t){0});
+    const struct tc_value *value = call->end->value, *operand = tc_first_tensor(call);
     const bool is_one = is_constant(operand, 0) && is_constant(value, 1);
     const uint64_t line = (uint64_t)call->descriptor << 32 | tc_call_at(call);
     struct ratio *ratio;

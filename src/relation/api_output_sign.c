@@ -19,16 +19,10 @@
 
 #define ROUNDING (-1e-4)
 
-/* Of one process: by function, how often its result was below zero. */
-static void counts_release(void *of_process)
-{
-    tc_map_release(of_process);
-}
-
 static bool is_loss(const struct tc_call *call)
 {
     return tc_value_get(call->args, "reduction") && !tc_value_get(call->args, "log_target") &&
-           !tc_n_dimensions(call->end->value) && tc_requires_gradient(call->end->value);
+           tc_is_loss_value(call->end->value);
 }
 
 static void sign_judge(const struct tc_hearing *h)
@@ -54,8 +48,9 @@ const struct tc_relation_rule tc_rule_sign = {
     .form.needs_content = true,
     .source.name = "sign",
     .source.judged = "the return of a loss",
-    .source.process_size = sizeof(struct tc_map),
-    .source.release_process = counts_release,
+    .source.process_size =
+        sizeof(struct tc_map), /* by function, how often its result was below zero */
+    .source.release_process = tc_release_map,
     TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_VALUE, TC_SYM_IS, TC_SYM_NOT_NEGATIVE),
     TC_CLAIM_ATOMS(TC_BLANK_CALL, TC_SYM_NOT_NEGATIVE, TC_SYM_NEGATIVE),
     .claim.if_met = true,

@@ -24,12 +24,6 @@ struct still {
     bool has_varied;
 };
 
-/* Of one process: line → struct still *. */
-static void lines_release(void *of_process)
-{
-    tc_map_release_structs(of_process);
-}
-
 static void still_judge(const struct tc_hearing *h)
 {
     const struct tc_call *call = h->event->call;
@@ -61,8 +55,8 @@ const struct tc_relation_rule tc_rule_still = {
     .form.needs_content = true,
     .source.name = "still",
     .source.judged = "a backward in another step",
-    .source.process_size = sizeof(struct tc_map),
-    .source.release_process = lines_release,
+    .source.process_size = sizeof(struct tc_map), /* line → struct still * */
+    .source.release_process = tc_release_map_of_structs,
     TC_CLAIM_ROLES(TC_ROLE_BACKWARD),
     TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_SELF, TC_SYM_IS, TC_SYM_VARIED),
     TC_CLAIM_ATOMS(TC_SYM_LOSS, TC_SYM_TRUE, TC_SYM_FALSE),

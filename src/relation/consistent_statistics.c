@@ -49,14 +49,6 @@ static uint64_t kind_of(const struct tc_strtab *symbols, const struct tc_variabl
     return tc_hash64(leaf, strlen(leaf), v->owner);
 }
 
-/* Is it inside of the forward of a model? */
-static bool is_forward(const struct tc_call *call)
-{
-    while (call && !call->is_root)
-        call = call->parent;
-    return call != NULL;
-}
-
 static bool has_changed(const struct tc_variable *v)
 {
     return v->has_first && v->has_data && !v->is_sampled && v->data != v->first_data;
@@ -127,7 +119,7 @@ static void on_change(const struct tc_hearing *h)
     progress->n_changes++;
     if (v->kind == TC_SYM_PARAMETER && v->root != TC_NONE)
         tc_map_put(&progress->moved, (uint64_t)v->root, 1);
-    if (v->kind == TC_SYM_BUFFER && is_forward(h->event->call))
+    if (v->kind == TC_SYM_BUFFER && tc_root_around(h->event->call))
         tc_map_put(&progress->moving, kind_of(h->symbols, v), 1);
 }
 

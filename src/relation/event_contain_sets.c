@@ -18,12 +18,6 @@ struct setter {
     bool is_told;
 };
 
-/* Of one process: receiver → struct setter *. */
-static void setters_release(void *of_process)
-{
-    tc_map_release_structs(of_process);
-}
-
 /* A part of another is not asked: that one is. */
 static bool is_setter(const struct tc_strtab *symbols, const struct tc_call *call)
 {
@@ -96,8 +90,8 @@ const struct tc_relation_rule tc_rule_sets = {
     .form.hint = "Was the scheduler built for another optimizer than the one that steps?",
     .source.name = "sets",
     .source.judged = "the first change by a scheduler, or its third in vain",
-    .source.process_size = sizeof(struct tc_map),
-    .source.release_process = setters_release,
+    .source.process_size = sizeof(struct tc_map), /* receiver → struct setter * */
+    .source.release_process = tc_release_map_of_structs,
     TC_CLAIM_OF(TC_PARAM_CHANGE, TC_SYM_PARAM_GROUP, TC_SYM_SETTINGS, TC_SYM_CHANGED),
     TC_CLAIM_ATOMS(TC_BLANK_CALL, TC_WORDS(TC_SYM_SET, TC_SYM_PARAM_GROUP),
                    TC_WORDS(TC_SYM_SET_IDLE, TC_SYM_PARAM_GROUP)),

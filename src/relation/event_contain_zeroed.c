@@ -12,19 +12,6 @@
 
 #include "replay/symbols.h"
 
-/* Of one process: the tensors that the script set to zero last. */
-static void zeroed_release(void *of_process)
-{
-    tc_map_release(of_process);
-}
-
-/* The tensor that is filled: the receiver, or the first tensor among the operands. */
-static const struct tc_value *target_of(const struct tc_call *call)
-{
-    return tc_value_get(call->self, "tensor") ? call->self
-                                              : tc_call_next_tensor(call, &(uint32_t){0});
-}
-
 /* Is it told that all elements of the result are zero? */
 static bool gives_zero(const struct tc_call *call)
 {
@@ -34,7 +21,7 @@ static bool gives_zero(const struct tc_call *call)
 static void zeroed_judge(const struct tc_hearing *h)
 {
     const struct tc_call *call = h->event->call;
-    const struct tc_value *target = target_of(call);
+    const struct tc_value *target = tc_first_tensor(call);
 
     if (tc_n_dimensions(target) < 2 || !tc_is_by_the_user(h->symbols, call))
         return;
@@ -53,8 +40,8 @@ const struct tc_relation_rule tc_rule_zeroed = {
     .form.needs_content = true,
     .source.name = "zeroed",
     .source.judged = "a random initialiser that the script calls",
-    .source.process_size = sizeof(struct tc_map),
-    .source.release_process = zeroed_release,
+    .source.process_size = sizeof(struct tc_map), /* the tensors that the script set to zero last */
+    .source.release_process = tc_release_map,
     TC_CLAIM_ROLES(TC_ROLE_INIT, TC_ROLE_FILL),
     TC_CLAIM_ATOMS(TC_SYM_INIT, TC_SYM_KEPT, TC_SYM_CHANGED),
     .claim.if_met = true,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "invariant/describe.h"
 #include "replay/symbols.h"
 
@@ -90,6 +91,34 @@ bool tc_is_rich(const struct tc_value *tensor)
 
     return tc_count_elements(tc_value_get(tensor, "shape")) >= TC_MIN_ELEMENTS &&
            tc_value_int(distinct, 0) >= TC_MIN_DISTINCT;
+}
+
+uint64_t tc_rich_content(const struct tc_value *tensor)
+{
+    const struct tc_str digest = tc_value_str(tc_value_get(tensor, "digest"));
+
+    return digest.text && tc_is_rich(tensor) ? tc_hash64(digest.text, digest.size, 0) | 1 : 0;
+}
+
+const struct tc_value *tc_first_tensor(const struct tc_call *call)
+{
+    return tc_value_get(call->self, "tensor") ? call->self
+                                              : tc_call_next_tensor(call, &(uint32_t){0});
+}
+
+bool tc_is_loss_value(const struct tc_value *value)
+{
+    return !tc_n_dimensions(value) && tc_requires_gradient(value);
+}
+
+void tc_release_map(void *of_process)
+{
+    tc_map_release(of_process);
+}
+
+void tc_release_map_of_structs(void *of_process)
+{
+    tc_map_release_structs(of_process);
 }
 
 bool tc_is_first(struct tc_map *seen, tc_sym sym)

@@ -33,6 +33,18 @@ int64_t tc_size_of(const struct tc_value *tensor, uint32_t i);
 
 /* Is it a tensor of integers that are not drawn again by chance? */
 bool tc_is_rich(const struct tc_value *tensor);
+/* What its content is known again by if it is such a tensor; 0: no content is told, or it is none.
+ */
+uint64_t tc_rich_content(const struct tc_value *tensor);
+
+/* The receiver if it is a tensor, else the first tensor among the operands; NULL: there is none. */
+const struct tc_value *tc_first_tensor(const struct tc_call *call);
+/* Is it one number that takes a gradient, as a loss is? */
+bool tc_is_loss_value(const struct tc_value *value);
+
+/* For the state of a process that is a struct tc_map, of numbers or of structs. */
+void tc_release_map(void *of_process);
+void tc_release_map_of_structs(void *of_process);
 
 /* Is it in the set? */
 bool tc_outcome_has(const tc_sym *outcome, size_t n, tc_sym sym);

@@ -291,13 +291,11 @@ static uint64_t receiver_of(const struct tc_event *event, const struct tc_call *
  * dropout does so: layer.train() after model.eval(). The mode is then as it is meant. */
 static bool is_set_apart(const struct operand_state *s, const struct tc_event *event)
 {
-    const struct tc_call *layer = event->call, *root = event->call;
+    const struct tc_call *layer = event->call, *root = tc_root_around(event->call);
     uint64_t ignored;
 
     while (layer && layer->role != TC_ROLE_LAYER)
         layer = layer->parent;
-    while (root && !root->is_root)
-        root = root->parent;
     return layer && tc_call_is_training(layer) != tc_call_is_training(root) &&
            tc_map_get(&s->set_by_hand, receiver_of(event, layer), &ignored);
 }
