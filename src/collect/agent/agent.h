@@ -40,6 +40,16 @@ static inline PyObject *tc_ref_get(PyObject *ref)
     return object == Py_None ? NULL : object;
 }
 
+/* An attribute that a release may lack: a new reference, or NULL without an error. NULL has none.
+ */
+static inline PyObject *tc_optional(PyObject *from, const char *name)
+{
+    PyObject *found = from ? PyObject_GetAttrString(from, name) : NULL;
+
+    PyErr_Clear();
+    return found;
+}
+
 enum tc_stage {
     TC_STAGE_INIT,
     TC_STAGE_TRAINING,

@@ -100,10 +100,7 @@ static void encode_int(struct tc_strbuf *out, PyObject *value)
 
 void tc_encode_float(struct tc_strbuf *out, double x)
 {
-    if (x == floor(x) && fabs(x) <= (double)MAX_EXACT && (x != 0 || !signbit(x))) {
-        tc_strbuf_add_int(out, (int64_t)x);
-        tc_strbuf_adds(out, ".0");
-    } else if (isfinite(x)) {
+    if (isfinite(x)) {
         size_t start = out->size;
 
         tc_strbuf_add_number(out, x);

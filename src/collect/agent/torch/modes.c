@@ -29,14 +29,6 @@ static uint64_t autocast_keys; /* excluded while autocast is off */
 
 /* ---- bindings ---- */
 
-static PyObject *optional(PyObject *from, const char *name)
-{
-    PyObject *found = from ? PyObject_GetAttrString(from, name) : NULL;
-
-    PyErr_Clear();
-    return found;
-}
-
 static bool ask(PyObject *function, bool fallback)
 {
     PyObject *answer = function ? PyObject_CallNoArgs(function) : NULL;
@@ -133,12 +125,12 @@ static void find_direct(PyObject *torch, PyObject *c)
 
 void tc_modes_find(PyObject *torch)
 {
-    PyObject *c = optional(torch, "_C");
+    PyObject *c = tc_optional(torch, "_C");
 
-    bindings.grad = optional(torch, "is_grad_enabled");
-    bindings.inference = optional(torch, "is_inference_mode_enabled");
-    bindings.autocast = optional(c, "_is_any_autocast_enabled");
-    bindings.function_modes = optional(c, "_len_torch_function_stack");
+    bindings.grad = tc_optional(torch, "is_grad_enabled");
+    bindings.inference = tc_optional(torch, "is_inference_mode_enabled");
+    bindings.autocast = tc_optional(c, "_is_any_autocast_enabled");
+    bindings.function_modes = tc_optional(c, "_len_torch_function_stack");
     if (c)
         find_direct(torch, c);
     Py_XDECREF(c);

@@ -43,15 +43,6 @@ static bool intern_names(void)
     return true;
 }
 
-static PyObject *optional(PyObject *from, const char *name)
-{
-    PyObject *found = PyObject_GetAttrString(from, name);
-
-    if (!found)
-        PyErr_Clear();
-    return found;
-}
-
 static bool find_types(PyObject *module)
 {
     torch.tensor = (PyTypeObject *)PyObject_GetAttrString(module, "Tensor");
@@ -64,9 +55,9 @@ static bool find_types(PyObject *module)
 /* Parameters are tensors that add nothing to reading. */
 static void find_parameter(PyObject *module)
 {
-    PyObject *nn = optional(module, "nn");
+    PyObject *nn = tc_optional(module, "nn");
 
-    torch.parameter = nn ? (PyTypeObject *)optional(nn, "Parameter") : NULL;
+    torch.parameter = (PyTypeObject *)tc_optional(nn, "Parameter");
     Py_XDECREF(nn);
 }
 
@@ -96,10 +87,10 @@ bool tc_torch_init(PyObject *module)
     c = PyObject_GetAttrString(module, "_C");
     if (!c)
         return false;
-    torch.no_functions = optional(c, "DisableTorchFunction");
-    functorch = optional(c, "_functorch");
-    torch.is_wrapped = functorch ? optional(functorch, "is_functorch_wrapped_tensor") : NULL;
-    torch.get_unwrapped = functorch ? optional(functorch, "get_unwrapped") : NULL;
+    torch.no_functions = tc_optional(c, "DisableTorchFunction");
+    functorch = tc_optional(c, "_functorch");
+    torch.is_wrapped = tc_optional(functorch, "is_functorch_wrapped_tensor");
+    torch.get_unwrapped = tc_optional(functorch, "get_unwrapped");
     Py_XDECREF(functorch);
     Py_DECREF(c);
     return true;
@@ -173,7 +164,7 @@ static const struct tc_dtype *add_dtype(PyObject *object)
     if (torch.n_dtypes == N_DTYPES)
         return NULL;
     text = PyObject_Str(object);
-    size = optional(object, "itemsize");
+    size = tc_optional(object, "itemsize");
     name = text ? PyUnicode_AsUTF8(text) : NULL;
     if (name) {
         if (strncmp(name, "torch.", 6) == 0)
