@@ -367,10 +367,6 @@ static void read_array(struct tc_fact_reader *r, const struct tc_value *v, unsig
     const int64_t more = tc_fact_left_out(v);
     size_t size = r->path.size;
 
-    if (is_of_options(r, v)) {
-        add_options(r, v);
-        return;
-    }
     add_count(r, TC_ATTRIBUTE_LENGTH, more < 0 ? v->n : (double)v->n - 1 + (double)more);
     for (uint32_t i = 0; more < 0 && i < v->n && v->n <= TC_FACT_LIST; i++) {
         tc_strbuf_addf(&r->path, "[%u]", (unsigned)i);
@@ -381,11 +377,11 @@ static void read_array(struct tc_fact_reader *r, const struct tc_value *v, unsig
 
 /* A mask where there was none, none where there was a mask: what has no such attribute says so, or
  * the claim about what it was would have no occasion. */
-static void read_kind(struct tc_fact_reader *r, const struct tc_value *v)
+static void read_kind(struct tc_fact_reader *r, const struct tc_value *v, bool is_text)
 {
     const bool has_tensor = tc_fact_is_tensor(v);
 
-    if (v->kind >= TC_VALUE_ARRAY && !is_of_options(r, v))
+    if (v->kind >= TC_VALUE_ARRAY && !is_text)
         add_as_it_is(r, TC_ATTRIBUTE_VALUE, has_tensor ? TC_FACT_A_TENSOR : TC_FACT_AN_OBJECT);
     if (!has_tensor)
         add_as_it_is(r, TC_ATTRIBUTE_TENSOR, TC_FACT_NO_TENSOR);
@@ -412,8 +408,11 @@ static void read_value(struct tc_fact_reader *r, const struct tc_value *v, unsig
     if (depth > TC_FACT_DEPTH)
         return;
     v = as_scalar(v);
-    read_kind(r, v);
-    if (v->kind == TC_VALUE_ARRAY) {
+    const bool are_options = is_of_options(r, v);
+    read_kind(r, v, are_options);
+    if (are_options) {
+        add_options(r, v);
+    } else if (v->kind == TC_VALUE_ARRAY) {
         read_array(r, v, depth);
     } else if (v->kind != TC_VALUE_OBJECT) {
         const bool is_flag = r->is_own && v->kind == TC_VALUE_BOOL;

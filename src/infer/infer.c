@@ -310,7 +310,9 @@ static enum tc_status print_set(struct inference *inference, const struct tc_inv
 
 static void count_forms(const struct tc_invariant_set *set, struct tc_infer_result *result)
 {
-    for (size_t i = 0; tc_relations[i]; i++) {
+    const size_t most = sizeof(result->per_form) / sizeof(*result->per_form);
+
+    for (size_t i = 0; tc_relations[i] && result->n_forms < most; i++) {
         if (!tc_relation_is_learned(tc_relations[i]))
             continue;
         struct tc_infer_count *count = &result->per_form[result->n_forms++];
