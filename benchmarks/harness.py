@@ -156,9 +156,9 @@ def line_of(at, script):
 PLACES = (("at", 1), ("healthy_at", 0), ("origin_at", 1))  # keys of a finding, and the script that each is of: (healthy, broken)
 
 
-def names_change(finding, scripts, changed):
+def names_change(finding, scripts, changed, places=PLACES):
     """Is a place of the finding a changed line? Both are (of the healthy script, of the broken one)."""
-    return any(line_of(finding.get(key), scripts[i]) in changed[i] for key, i in PLACES)
+    return any(line_of(finding.get(key), scripts[i]) in changed[i] for key, i in places)
 
 
 def words_of(finding):

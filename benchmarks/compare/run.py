@@ -47,12 +47,11 @@ def compare(tools, run, against, *options):
     return lines[:-1], lines[-1], p.returncode
 
 
-# ---- places -------------------------------------------------------------------------------------
+PLACES = (("at_reference", 0), ("origin_reference", 0), ("at", 1), ("origin", 1))  # as harness.PLACES, of a difference
 
 
 def is_hit(difference, scripts, changed):
-    places = [("at_reference", 0), ("origin_reference", 0), ("at", 1), ("origin", 1)]
-    return any(harness.line_of(difference.get(key), scripts[i]) in changed[i] for key, i in places)
+    return harness.names_change(difference, scripts, changed, PLACES)
 
 
 def judge_pair(tools, name, scripts, traces, changed):
