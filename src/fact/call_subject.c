@@ -147,7 +147,7 @@ void tc_fact_count_call(struct tc_facts *facts, struct tc_fact_watch *w,
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
     subject.fields[TC_FACT_STAGE] = call->stage;
-    tc_fact_tally(facts, w, &subject, call, TC_NONE);
+    tc_fact_tally(w, &subject, call, TC_NONE);
     label->n++;
     if (!w->n_windows && !label->order && is_of_set_up(call->role) &&
         (!call->parent || tc_role_has(call->parent->role, TC_TRAIT_OUTER))) {

@@ -31,23 +31,13 @@ struct tc_fact_counter *tc_fact_counter_of(struct tc_fact_watch *w,
     return &w->counters.items[number];
 }
 
-/* Does a package call a module of its own accord, as a solver does? */
-static bool is_of_package(const struct tc_strtab *symbols, const struct tc_call *call)
-{
-    const char *by = call->by == TC_NO_SYM ? "" : tc_strtab_text(symbols, call->by);
-
-    return call->role == TC_ROLE_FORWARD && by[0] && strcmp(by, "user") != 0 &&
-           strcmp(by, "torch") != 0;
-}
-
-void tc_fact_tally(const struct tc_facts *facts, struct tc_fact_watch *w,
-                   const struct tc_subject *subject, const struct tc_call *call, int64_t serial)
+void tc_fact_tally(struct tc_fact_watch *w, const struct tc_subject *subject,
+                   const struct tc_call *call, int64_t serial)
 {
     struct tc_fact_counter *c = tc_fact_counter_of(w, subject, false);
 
     c->n++;
     c->n_all++;
-    c->is_of_package |= is_of_package(facts->table.symbols, call);
     c->at = tc_call_at(call);
     c->from = tc_fact_origin(w, serial);
 }

@@ -122,7 +122,6 @@ struct tc_fact_counter {
                                  * many as in the first window nor twice as many */
     bool is_reported;           /* counted in windows before */
     bool has_more;              /* learning: in this window nothing is claimed of the count */
-    bool is_of_package;         /* a package makes such calls, as a solver does */
     tc_sym at;                  /* where the last of them was made */
     struct tc_fact_origin from; /* of a flow, and what flowed */
     struct tc_fact_sequence *sequence; /* learning; NULL: nothing but 0 */

@@ -134,7 +134,7 @@ void tc_fact_flow(struct tc_facts *facts, struct tc_fact_watch *w,
         subject.fields[TC_FACT_NAME] = end_of(facts, i, n_args);
         subject.fields[TC_FACT_IN] = facts->sources.items[i];
         subject.fields[TC_FACT_IN_OF] = start_of(facts, w, facts->pack.tensors[i]);
-        tc_fact_tally(facts, w, &subject, call, facts->pack.tensors[i]);
+        tc_fact_tally(w, &subject, call, facts->pack.tensors[i]);
     }
 }
 
@@ -181,7 +181,7 @@ void tc_fact_use(struct tc_facts *facts, struct tc_fact_watch *w, const struct t
             continue;
         subject.fields[TC_FACT_NAME] = module;
         subject.fields[TC_FACT_STAGE] = call->stage;
-        tc_fact_tally(facts, w, &subject, call, TC_NONE);
+        tc_fact_tally(w, &subject, call, TC_NONE);
     }
 }
 

@@ -10,12 +10,15 @@
  */
 #include "fact/occasion.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fact/attribute.h"
 #include "fact/origin.h"
 #include "fact/pass.h"
 #include "fact/table.h"
+#include "fact/tensor_content.h"
 #include "replay/symbols.h"
 
 /* One breach, or n occasions on which the fact held. */
@@ -157,10 +160,50 @@ static void judge_broken(struct tc_facts *facts, const struct tc_fact_entry *ent
          tc_fact_origin_of(facts, &slot->fact));
 }
 
+void tc_fact_excuse(struct tc_facts *facts, uint32_t slot, enum tc_excuse excuse)
+{
+    if (slot != UINT32_MAX && facts->table.is_judging)
+        tc_sink_excuse(facts->sink, facts->table.slots.items[slot].key, excuse);
+}
+
+/* How many samples are drawn may depend on what was drawn before. So a list that is not short may
+ * be nearly as long, and what makes data before training be called nearly as often: off by so much.
+ */
+#define NOT_SHORT 16
+#define NEARLY    8
+
+static bool is_nearly_as_many(const char *number, const char *other)
+{
+    const double n = strtod(number, NULL), m = strtod(other, NULL);
+
+    return n >= NOT_SHORT && fabs(n - m) * NEARLY <= n;
+}
+
+/* Or a few rows are equal by chance. */
+static bool is_nearly(const struct tc_facts *facts, const struct tc_fact *fact, tc_sym seen)
+{
+    const char *value = tc_strtab_text(facts->table.symbols, seen);
+    const bool is_amount = fact->attribute == TC_ATTRIBUTE_LENGTH ||
+                           (tc_attribute_row(fact->attribute)->is_count &&
+                            tc_fact_is_init(facts, fact->subject.fields[TC_FACT_STAGE]));
+
+    return is_amount ? is_nearly_as_many(tc_strtab_text(facts->table.symbols, fact->value), value)
+                     : !strcmp(value, TC_FACT_FEW);
+}
+
+/* Why what breaks the fact is no breach; TC_EXCUSE_NONE where it is one. */
+static enum tc_excuse excuse_of(struct tc_facts *facts, const struct tc_fact_entry *entry)
+{
+    const struct tc_fact *fact = &facts->table.slots.items[entry->slot].fact;
+
+    return is_nearly(facts, fact, entry->value)            ? TC_EXCUSE_NEARLY
+           : tc_fact_is_of_pass(facts, fact, entry->value) ? TC_EXCUSE_BATCHES
+                                                           : TC_EXCUSE_NONE;
+}
+
 static bool breaks(struct tc_facts *facts, const struct tc_fact_entry *entry)
 {
-    return tc_fact_entry_breaks(&facts->table, entry) &&
-           !tc_fact_is_of_pass(facts, &facts->table.slots.items[entry->slot].fact, entry->value);
+    return tc_fact_entry_breaks(&facts->table, entry) && !excuse_of(facts, entry);
 }
 
 /* What only a whole run breaks is told at its end, with a line. */
@@ -177,13 +220,18 @@ static void judge_held(struct tc_facts *facts, uint32_t number, const struct tc_
 static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t times,
                   tc_fact_lead lead, const struct tc_place *place)
 {
+    enum tc_excuse excuse;
+
     if (!tc_fact_entry_breaks(&facts->table, entry)) {
         tc_fact_table_count(&facts->table, entry, times);
         judge_held(facts, entry->slot, place);
-    } else if (!tc_fact_is_of_pass(facts, &facts->table.slots.items[entry->slot].fact,
-                                   entry->value)) {
-        judge_broken(facts, entry, times, lead, place);
+        return;
     }
+    excuse = excuse_of(facts, entry);
+    if (excuse)
+        tc_fact_excuse(facts, entry->slot, excuse);
+    else
+        judge_broken(facts, entry, times, lead, place);
 }
 
 /* Of what breaks at once the first law leads, or the first setting where no law is broken: a law
@@ -269,6 +317,8 @@ void tc_fact_tell_rare(struct tc_facts *facts, uint32_t number, tc_fact_lead cau
 
     if (slot->held < slot->broken * (is_of_each ? HELD_FOR_EACH : 1))
         tell_kept(facts, number, cause);
+    for (size_t i = 0; i < slot->kept.n; i++)
+        tc_fact_excuse(facts, number, TC_EXCUSE_CHANCE);
 }
 
 void tc_fact_say(struct tc_facts *facts, const struct tc_subject *subject, tc_sym path,

@@ -7,6 +7,8 @@
 
 #include "fact/facts.h"
 
+/* Judging, the slot's fact is left alone here, for that reason. */
+void tc_fact_excuse(struct tc_facts *facts, uint32_t slot, enum tc_excuse excuse);
 /* The entries at hand, which something has said: count them n times, tell what they break. They
  * follow from `cause`; where that is 0, the first of them leads. Returns what leads them. */
 tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *entries, size_t n,

@@ -19,12 +19,6 @@ static bool is_of_evaluation(const struct tc_subject *subject)
     return subject->fields[TC_FACT_STAGE] == TC_SYM_EVALUATION;
 }
 
-/* The tallies that this window will be held against. */
-static bool is_judged(const struct tc_fact_watch *w, enum tc_fact_tally tally)
-{
-    return tally != (w->n_windows ? TC_FACT_TALLY_FIRST : TC_FACT_TALLY_LATER);
-}
-
 struct tc_fact_pass tc_fact_pass_of(struct tc_facts *facts, struct tc_fact_watch *w)
 {
     for (size_t i = 0; facts->table.is_judging && i < w->counters.n; i++) {
@@ -34,7 +28,7 @@ struct tc_fact_pass tc_fact_pass_of(struct tc_facts *facts, struct tc_fact_watch
             continue;
         for (unsigned tally = 0; tally < TC_FACT_N_TALLIES; tally++) {
             const uint32_t slot = tc_fact_counter_slot(facts, c, (enum tc_fact_tally)tally);
-            if (slot == UINT32_MAX || !is_judged(w, (enum tc_fact_tally)tally))
+            if (slot == UINT32_MAX || !tc_fact_is_tallied(w, (enum tc_fact_tally)tally))
                 continue;
             const uint64_t expected = strtoull(
                 tc_strtab_text(facts->table.symbols, facts->table.slots.items[slot].fact.value),

@@ -149,35 +149,12 @@ static void widen(struct tc_fact_span *span, const char *json, size_t size)
     span->is_met = true;
 }
 
-/* A list that is not short may be nearly as long: of how many samples there are batches depends on
- * what was drawn. So much of its length. */
-#define LONG_LIST 16
-#define NEARLY    8
-
-static bool is_nearly_as_long(const char *length, const char *other)
-{
-    const double n = strtod(length, NULL), m = strtod(other, NULL);
-
-    return n >= LONG_LIST && fabs(n - m) * NEARLY <= n;
-}
-
-/* A few rows may be equal by chance. */
-static bool is_vague(const struct tc_fact_table *table, const struct tc_fact_slot *slot,
-                     const char *json)
-{
-    if (slot->fact.attribute == TC_ATTRIBUTE_LENGTH)
-        return is_nearly_as_long(tc_strtab_text(table->symbols, slot->fact.value), json);
-    return !strcmp(json, TC_FACT_FEW);
-}
-
 void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char *json, size_t size,
                        struct tc_fact_entries *out)
 {
     if (number == UINT32_MAX)
         return;
     struct tc_fact_slot *slot = &table->slots.items[number];
-    if (table->is_judging && is_vague(table, slot, json))
-        return;
     const bool is_number = has_span(table, slot) && (isdigit((unsigned char)*json) || *json == '-');
     if (is_number)
         widen(&slot->span, json, size);

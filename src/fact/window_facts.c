@@ -115,17 +115,14 @@ static bool is_cut(const struct tc_fact_watch *w, const struct tc_fact_counter *
             tc_map_get(&w->cut, c->subject.fields[TC_FACT_IN], &ignored));
 }
 
-/* Learning, were there perhaps more calls in this window than are told? And how often a package
- * calls something as a script sets up is no matter of the script: a solver takes as many steps as
- * the data asks for. */
+/* Learning, were there perhaps more calls in this window than are told? */
 static bool has_more(const struct tc_facts *facts, const struct tc_fact_watch *w,
                      const struct tc_fact_counter *c)
 {
     uint64_t ignored;
 
     return !facts->table.is_judging && c->n >= TC_ROLE_MAX_OF_A_FUNCTION &&
-           ((!w->n_windows && c->is_of_package && is_of_init(facts, c)) ||
-            tc_map_get(&w->cut, c->subject.fields[TC_FACT_FN], &ignored));
+           tc_map_get(&w->cut, c->subject.fields[TC_FACT_FN], &ignored);
 }
 
 /* A window begins where a model runs first: what makes the next batch is of the window before. So
@@ -139,14 +136,30 @@ static bool is_counted(const struct tc_fact_watch *w, struct tc_fact_counter *c)
            c->subject.fields[TC_FACT_STAGE] == TC_SYM_EVALUATION;
 }
 
+/* Why the counter is not told in this window; TC_EXCUSE_NONE where it is. */
+static enum tc_excuse excuse_of(const struct tc_fact_watch *w, struct tc_fact_counter *c)
+{
+    return is_cut(w, c) ? TC_EXCUSE_CUT : is_counted(w, c) ? TC_EXCUSE_NONE : TC_EXCUSE_BETWEEN;
+}
+
+static void leave_out(struct tc_facts *facts, const struct tc_fact_watch *w,
+                      struct tc_fact_counter *c, enum tc_excuse excuse)
+{
+    c->is_uneven |= c->n && c->n_first && c->n != c->n_first && c->n != 2 * c->n_first;
+    c->n = 0;
+    for (unsigned i = 0; facts->table.is_judging && i < TC_FACT_N_TALLIES; i++)
+        if (tc_fact_is_tallied(w, (enum tc_fact_tally)i))
+            tc_fact_excuse(facts, tc_fact_counter_slot(facts, c, (enum tc_fact_tally)i), excuse);
+}
+
 static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, tc_fact_lead lead)
 {
     w->pass = tc_fact_pass_of(facts, w);
     for (size_t i = 0; i < w->counters.n; i++) {
         struct tc_fact_counter *c = &w->counters.items[i];
-        if (is_cut(w, c) || !is_counted(w, c)) {
-            c->is_uneven |= c->n && c->n_first && c->n != c->n_first && c->n != 2 * c->n_first;
-            c->n = 0;
+        const enum tc_excuse excuse = excuse_of(w, c);
+        if (excuse) {
+            leave_out(facts, w, c, excuse);
             continue;
         }
         if (!c->is_reported && w->n_windows)
