@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,77 +23,79 @@
 #include "replay/symbols.h"
 
 static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
-#define BY(by, name, of, what, ...)                 \
-    [TC_ATTRIBUTE_##name] = {.rule = &tc_fact_##by, \
-                             .form = TC_FORM_##of,  \
-                             .nature = TC_##what,   \
-                             .support = TC_SUPPORT_##__VA_ARGS__}
+#define BY(by, name, of, what, ...) \
+    [TC_ATTRIBUTE_##name] = {       \
+        .rule = &tc_fact_##by, .form = TC_FORM_##of, .nature = TC_##what, .bits = __VA_ARGS__}
 #define ROW(...) BY(one_value, __VA_ARGS__)
-    ROW(VALUE, ARG_VALUE, CHOICE, ONE, .never = {"{"}),
-    ROW(CLASS, ARG_VALUE, LAW, ONE, .is_of_kind = true),
-    ROW(KEYS, ARG_VALUE, LAW, ONE),
-    ROW(LENGTH, ARG_VALUE, LAW, ONE),
-    ROW(FLAG, ARG_VALUE, LAW, MOST),
-    BY(trend, TREND, ARG_VALUE, LAW, ONE),
-    ROW(NAMED, ARG_VALUE, LAW, ONE),
-    ROW(SLICE, ARG_VALUE, LAW, ONE),
-    ROW(TENSOR, ARG_VALUE, LAW, ONE, .is_of_kind = true, .never = {TC_FACT_NO_TENSOR}),
-    ROW(DTYPE, ARG_VALUE, LAW, ONE, .is_of_kind = true),
-    ROW(NDIM, ARG_VALUE, LAW, ONE, .is_of_kind = true),
-    ROW(SHAPE, ARG_VALUE, SIZE, ONE, .is_of_kind = true),
-    ROW(DIM, ARG_VALUE, CHOICE, ONE, .is_of_kind = true),
-    ROW(REQUIRES_GRAD, ARG_VALUE, LAW, ONE, .is_of_kind = true),
-    ROW(SOURCE, ARG_SOURCE, LAW, MANY),
-    ROW(AUTOCAST, ARG_VALUE, LAW, ONE),
-    ROW(OWNED, ATTRIBUTE, LAW, ONE),
-    ROW(OWNED_IN_ORDER, ATTRIBUTE, LAW, ONE),
-    ROW(COURSE, ATTRIBUTE, CHOICE, ONE),
-    ROW(UNCLEARED, SET, LAW, MANY),
-    ROW(EQUALS, OUTPUT_VALUE, LAW, ONE, .chance = "\"\""),
-    ROW(FINITE, OUTPUT_VALUE, LAW, ONE),
-    ROW(OPERAND, OUTPUT_VALUE, LAW, ONE, .is_of_kind = true),
-    ROW(COUNT, COUNT, LAW, MANY, .is_count = true, .is_of_each = true, .is_of_router = true),
-    ROW(COUNT_FIRST, COUNT, LAW, ONE, .is_count = true),
-    ROW(COUNT_LATER, COUNT, LAW, MANY, .is_count = true, .is_of_each = true, .is_of_router = true),
-    BY(how_often, RATE, COUNT, LAW, ONE),
-    BY(how_often, PRESENT, COUNT, LAW, ONE),
-    ROW(BEFORE, BEFORE, LAW, ONE),
-    ROW(FLOWS, COUNT, LAW, MANY, .is_count = true, .is_of_each = true, .never = {"0"}),
-    ROW(FLOWS_FIRST, COUNT, LAW, ONE, .is_count = true, .never = {"0", "\""}),
-    ROW(FLOWS_LATER, COUNT, LAW, MANY, .is_count = true, .is_of_each = true, .never = {"0"}),
-    ROW(COUNT_WHERE, COUNT, LAW, WHERE, .is_count = true, .chance = ""),
-    ROW(FLOWS_WHERE, COUNT, LAW, WHERE, .is_count = true, .chance = ""),
-    ROW(FLOWS_EVER, COUNT, LAW, ONE),
-    ROW(DATA, SET, LAW, MANY, .chance = ""),
-    ROW(DATA_FIRST, SET, LAW, ONE),
-    ROW(GRADIENTS, SET, LAW, MANY),
-    ROW(GRADIENT_CALLS, SET, LAW, MANY),
-    ROW(TRAINABLE, ATTRIBUTE, LAW, ONE),
-    ROW(TRAINABLE_LAST, ATTRIBUTE, LAW, ONE),
-    ROW(EXIST, ATTRIBUTE, LAW, ONE),
-    ROW(CALLS, SET, LAW, MANY, .is_of_chain = true),
-    ROW(ORDER, BEFORE, LAW, CONTENT),
-    ROW(FIRST, ARG_VALUE, LAW, CONTENT, .is_of_chain = true, .asks = TC_ASKS_CONTENT,
-        .never = {TC_FACT_FILLER}),
-    ROW(LAST, ARG_VALUE, LAW, CONTENT, .is_of_chain = true, .asks = TC_ASKS_CONTENT,
-        .never = {TC_FACT_FILLER}),
-    ROW(UNIFORM, ARG_VALUE, LAW, CONTENT, .is_of_chain = true, .asks = TC_ASKS_CONTENT),
-    ROW(ZERO, ARG_VALUE, LAW, CONTENT, .asks = TC_ASKS_CONTENT),
-    ROW(ALIKE, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_SAME, .chance = "\"\""),
-    ROW(GIVEN, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_SAME, .chance = "false"),
-    ROW(BESIDE, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT, .only = "\"like\""),
-    ROW(AGAIN, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_SAME, .only = "false"),
-    ROW(TRAINED_ON, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_SAME,
-        .never = {TC_FACT_SOME, TC_FACT_FEW}, .chance = "\"all\""),
-    ROW(EARLIER, ARG_VALUE, LAW, MANY, .is_of_chain = true, .asks = TC_ASKS_SAME, .only = "false",
+    ROW(VALUE, ARG_VALUE, CHOICE, 12, .never = {"{"}),
+    ROW(CLASS, ARG_VALUE, LAW, 12, .is_of_kind = true),
+    ROW(KEYS, ARG_VALUE, LAW, 12),
+    ROW(LENGTH, ARG_VALUE, LAW, 12),
+    ROW(FLAG, ARG_VALUE, LAW, 0.4),
+    BY(trend, TREND, ARG_VALUE, LAW, 12),
+    ROW(NAMED, ARG_VALUE, LAW, 12),
+    ROW(SLICE, ARG_VALUE, LAW, 12),
+    ROW(TENSOR, ARG_VALUE, LAW, 12, .is_of_kind = true, .never = {TC_FACT_NO_TENSOR}),
+    ROW(DTYPE, ARG_VALUE, LAW, 12, .is_of_kind = true),
+    ROW(NDIM, ARG_VALUE, LAW, 12, .is_of_kind = true),
+    ROW(SHAPE, ARG_VALUE, SIZE, 12, .is_of_kind = true),
+    ROW(DIM, ARG_VALUE, CHOICE, 12, .is_of_kind = true),
+    ROW(REQUIRES_GRAD, ARG_VALUE, LAW, 12, .is_of_kind = true),
+    ROW(SOURCE, ARG_SOURCE, LAW, 4),
+    ROW(AUTOCAST, ARG_VALUE, LAW, 12),
+    ROW(OWNED, ATTRIBUTE, LAW, 12),
+    ROW(OWNED_IN_ORDER, ATTRIBUTE, LAW, 12),
+    ROW(COURSE, ATTRIBUTE, CHOICE, 12),
+    ROW(UNCLEARED, SET, LAW, 4),
+    ROW(EQUALS, OUTPUT_VALUE, LAW, 12, .chance = "\"\""),
+    ROW(FINITE, OUTPUT_VALUE, LAW, 12),
+    ROW(OPERAND, OUTPUT_VALUE, LAW, 12, .is_of_kind = true),
+    ROW(COUNT, COUNT, LAW, 4, .is_count = true, .doubt = TC_FACT_BITS_OF_EACH,
+        .is_of_router = true),
+    ROW(COUNT_FIRST, COUNT, LAW, 12, .is_count = true),
+    ROW(COUNT_LATER, COUNT, LAW, 4, .is_count = true, .doubt = TC_FACT_BITS_OF_EACH,
+        .is_of_router = true),
+    BY(how_often, RATE, COUNT, LAW, 12),
+    BY(how_often, PRESENT, COUNT, LAW, 12),
+    ROW(BEFORE, BEFORE, LAW, 12),
+    ROW(FLOWS, COUNT, LAW, 4, .is_count = true, .doubt = TC_FACT_BITS_OF_EACH, .never = {"0"}),
+    ROW(FLOWS_FIRST, COUNT, LAW, 12, .is_count = true, .never = {"0", "\""}),
+    ROW(FLOWS_LATER, COUNT, LAW, 4, .is_count = true, .doubt = TC_FACT_BITS_OF_EACH,
+        .never = {"0"}),
+    ROW(COUNT_WHERE, COUNT, LAW, 1, .is_count = true, .doubt = TC_FACT_BITS_OF_CHANCE),
+    ROW(FLOWS_WHERE, COUNT, LAW, 1, .is_count = true, .doubt = TC_FACT_BITS_OF_CHANCE),
+    ROW(FLOWS_EVER, COUNT, LAW, 12),
+    ROW(DATA, SET, LAW, 4, .doubt = TC_FACT_BITS_OF_CHANCE),
+    ROW(DATA_FIRST, SET, LAW, 12),
+    ROW(GRADIENTS, SET, LAW, 4),
+    ROW(GRADIENT_CALLS, SET, LAW, 4),
+    ROW(TRAINABLE, ATTRIBUTE, LAW, 12),
+    ROW(TRAINABLE_LAST, ATTRIBUTE, LAW, 12),
+    ROW(EXIST, ATTRIBUTE, LAW, 12),
+    ROW(CALLS, SET, LAW, 4, .is_of_chain = true),
+    ROW(ORDER, BEFORE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE),
+    ROW(FIRST, ARG_VALUE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE, .is_of_chain = true,
+        .asks = TC_ASKS_CONTENT, .never = {TC_FACT_FILLER}),
+    ROW(LAST, ARG_VALUE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE, .is_of_chain = true,
+        .asks = TC_ASKS_CONTENT, .never = {TC_FACT_FILLER}),
+    ROW(UNIFORM, ARG_VALUE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE, .is_of_chain = true,
+        .asks = TC_ASKS_CONTENT),
+    ROW(ZERO, ARG_VALUE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE, .asks = TC_ASKS_CONTENT),
+    ROW(ALIKE, ARG_VALUE, LAW, 4, .asks = TC_ASKS_SAME, .chance = "\"\""),
+    ROW(GIVEN, ARG_VALUE, LAW, 4, .asks = TC_ASKS_SAME, .chance = "false"),
+    ROW(BESIDE, ARG_VALUE, LAW, 4, .asks = TC_ASKS_CONTENT, .only = "\"like\""),
+    ROW(AGAIN, ARG_VALUE, LAW, 4, .asks = TC_ASKS_SAME, .only = "false"),
+    ROW(TRAINED_ON, ARG_VALUE, LAW, 4, .asks = TC_ASKS_SAME, .never = {TC_FACT_SOME, TC_FACT_FEW},
+        .chance = "\"all\""),
+    ROW(EARLIER, ARG_VALUE, LAW, 4, .is_of_chain = true, .asks = TC_ASKS_SAME, .only = "false",
         .chance = "false"),
-    ROW(MADE_OF, ARG_SOURCE, LAW, MANY, .is_of_chain = true),
-    ROW(APART, ARG_SOURCE, LAW, MANY, .is_of_chain = true),
-    BY(number_range, ABOUT, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT),
-    BY(number_span, SPAN, ARG_VALUE, CHOICE, ONE, .asks = TC_ASKS_CONTENT),
-    BY(number_range, MAGNITUDE, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT),
-    BY(number_range, DISTINCT, ARG_VALUE, LAW, MANY, .asks = TC_ASKS_CONTENT),
-    ROW(RANKS, ARG_VALUE, LAW, ONE, .asks = TC_ASKS_CONTENT, .never = {TC_FACT_SOME}),
+    ROW(MADE_OF, ARG_SOURCE, LAW, 4, .is_of_chain = true),
+    ROW(APART, ARG_SOURCE, LAW, 4, .is_of_chain = true),
+    BY(number_range, ABOUT, ARG_VALUE, LAW, 4, .asks = TC_ASKS_CONTENT),
+    BY(number_span, SPAN, ARG_VALUE, CHOICE, 12, .asks = TC_ASKS_CONTENT),
+    BY(number_range, MAGNITUDE, ARG_VALUE, LAW, 4, .asks = TC_ASKS_CONTENT),
+    BY(number_range, DISTINCT, ARG_VALUE, LAW, 4, .asks = TC_ASKS_CONTENT),
+    ROW(RANKS, ARG_VALUE, LAW, 12, .asks = TC_ASKS_CONTENT, .never = {TC_FACT_SOME}),
 #undef ROW
 #undef BY
 };
@@ -102,13 +105,14 @@ const struct tc_attribute_row *tc_attribute_row(uint32_t attribute)
     return &rows[attribute];
 }
 
+#define BITS_OF_CLAIM 12
+
 unsigned tc_fact_support(const struct tc_fact *fact, const struct tc_strtab *symbols)
 {
-    const unsigned support = rows[fact->attribute].support;
-    const char *value = tc_strtab_text(symbols, fact->value);
+    const struct tc_attribute_row *row = &rows[fact->attribute];
+    const double n = row->is_count ? strtod(tc_strtab_text(symbols, fact->value), NULL) : 1;
 
-    return support == TC_SUPPORT_WHERE && strtol(value, NULL, 10) >= TC_OFTEN ? TC_SUPPORT_OFTEN
-                                                                              : support;
+    return (unsigned)ceil(BITS_OF_CLAIM / fmax(row->bits, n > 1 ? log2(n) : 0));
 }
 
 static bool begins(const char *value, const char *with)
@@ -225,11 +229,24 @@ static bool is_count_of(double expected, double seen, double from, double to)
            seen * from == expected * to;
 }
 
+/* "went from 420 to 0": a loop is over sooner where its data is cut into fewer pieces. */
+static bool is_end_of_loop(const char *claim, const char *seen, double from, double to)
+{
+    const double factor = from > 0 && to > 0 ? fmax(to / from, from / to) : 1;
+    double reached;
+
+    return sscanf(seen, "\"went from %lf", &reached) == 1 &&
+           reached * factor >= tc_fact_trend_reach(claim);
+}
+
 bool tc_fact_follows(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
                      double from, double to)
 {
     const double expected = amount_of(symbols, fact->value), got = amount_of(symbols, seen);
 
+    if (fact->attribute == TC_ATTRIBUTE_TREND)
+        return is_end_of_loop(tc_strtab_text(symbols, fact->value), tc_strtab_text(symbols, seen),
+                              from, to);
     if (!expected || !got)
         return false;
     if (rows[fact->attribute].is_count)
@@ -243,13 +260,13 @@ double tc_fact_doubt(const struct tc_fact *fact, const struct tc_strtab *symbols
 {
     const struct tc_attribute_row *row = &rows[fact->attribute];
     const bool may_be_chance =
-        row->support == TC_SUPPORT_CONTENT ||
         (row->is_of_router && fact->subject.kind == TC_SUBJECT_USE) ||
         (row->chance && begins(tc_strtab_text(symbols, fact->value), row->chance));
 
-    return may_be_chance                                        ? TC_FACT_BITS_OF_CHANCE
-           : row->is_of_each || is_computed_over(fact, symbols) ? TC_FACT_BITS_OF_EACH
-                                                                : TC_FACT_BITS;
+    return may_be_chance                     ? TC_FACT_BITS_OF_CHANCE
+           : is_computed_over(fact, symbols) ? TC_FACT_BITS_OF_EACH
+           : row->doubt > 0                  ? row->doubt
+                                             : TC_FACT_BITS;
 }
 
 bool tc_fact_is_claimed(uint32_t attribute, const char *value)

@@ -40,32 +40,19 @@ struct tc_attribute_row {
     const struct tc_fact_rule *rule;
     enum tc_fact_form form; /* ARG_VALUE also claims of results, then it is OUTPUT_VALUE */
     enum tc_fact_nature nature;
-    unsigned support; /* occasions at least, in all runs together */
+    double bits;  /* that an occasion tells: see tc_fact_support() */
+    double doubt; /* bits of surprise that a breach needs; 0: one */
     enum tc_fact_asks asks;
     bool is_count;     /* how often a call is made, or something flows, in a step */
-    bool is_of_each;   /* said of each step: few breaches may be chance */
     bool is_of_router; /* may be chance of a module's variables: a router may leave out an expert */
     bool is_of_chain;  /* of what was computed through several calls, and needs operators */
     bool is_of_kind;   /* what kind of tensor it is, and not what is in it */
     /* Values, as JSON. Seen, and claimed by no script that has them throughout: all but one; those
      * that begin so. */
     const char *only, *never[TC_N_NEVER];
-    /* Claims that begin so healthy runs break now and then. */
+    /* Claims that begin so healthy runs break now and then: TC_FACT_BITS_OF_CHANCE. */
     const char *chance;
 };
-
-/* Support: what is said of a call or a variable is said of each occasion alike, so one may do: a
- * second run tells what was chance. What is the same by chance more easily needs three. */
-#define TC_SUPPORT_ONE  1
-#define TC_SUPPORT_MANY 3
-#define TC_SUPPORT_CONTENT                                                                       \
-    6                       /* one length that a run happened to have shows twice or so; so with \
-                               an order */
-#define TC_SUPPORT_WHERE 12 /* what is done now and then may go on alike for a while */
-#define TC_SUPPORT_OFTEN 6  /* unless it is done so often that the same number is no chance */
-#define TC_OFTEN         8
-/* What happens now and then in a healthy run, as a score that is not the best. */
-#define TC_SUPPORT_MOST 30
 
 /* What is no scalar, as the value that it is; what is no tensor, as the tensor: seen, and never
  * claimed. As JSON. */
@@ -79,22 +66,25 @@ struct tc_attribute_row {
 
 const struct tc_attribute_row *tc_attribute_row(uint32_t attribute);
 
-/* The occasions that the fact needs, in all runs together. */
+/* The occasions that the fact needs, in all runs together, so that they tell 12 bits. What is said
+ * of a call or a variable is said of each occasion alike, and one tells them all: a second run
+ * tells what was chance. What is the same by chance more easily tells less: one length that a run
+ * happened to have shows twice or so, what is done now and then may go on alike for a while, and a
+ * score may be the best each time. A count n that is chance is n in one step of n: log2(n) bits. */
 unsigned tc_fact_support(const struct tc_fact *fact, const struct tc_strtab *symbols);
 
 /* The form that claims the fact. */
 enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strtab *symbols);
 
-/* One breach of a run that is not longer than those learned from together is one bit or more. Five
- * breaches of a run as long as the two that were learned from are 7.9 bits, three are 4.8. */
+/* Bits of surprise (surprise.h) from which on breaches of the fact are told. One breach of a run
+ * that is not longer than those learned from together is one bit or more; five breaches of a run as
+ * long as the two that were learned from are 7.9 bits, three are 4.8. Healthy runs break some facts
+ * now and then: what content shows, or an order; a step whose gradients leave a variable as it was;
+ * two small tensors that happen to be equal; two reasons for a call in one step; a module that a
+ * batch does not need; an axis that an augmentation draws. */
 #define TC_FACT_BITS           1
 #define TC_FACT_BITS_OF_CHANCE 7
 #define TC_FACT_BITS_OF_EACH   4 /* how often something is done in a step */
-
-/* Bits of surprise (surprise.h) from which on breaches of the fact are told. Healthy runs break
- * some now and then: what content shows, or an order; a step whose gradients leave a variable as it
- * was; two small tensors that happen to be equal; two reasons for a call in one step; a module that
- * a batch does not need; an axis that an augmentation draws. */
 double tc_fact_doubt(const struct tc_fact *fact, const struct tc_strtab *symbols);
 
 /* Does a script that has this value throughout make a rule of it? */
@@ -105,7 +95,7 @@ bool tc_fact_needs_two_runs(const struct tc_fact *fact, const struct tc_strtab *
 
 /* Does an amount of which this was seen follow from a setting that was changed from one number to
  * another? A length in proportion; a count that rises by a multiple of the difference, or rises or
- * falls in proportion. */
+ * falls in proportion; a number that begins anew where a loop would be over. */
 bool tc_fact_follows(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
                      double from, double to);
 

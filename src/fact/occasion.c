@@ -312,8 +312,8 @@ void tc_fact_tell_rare(struct tc_facts *facts, uint32_t number, tc_fact_lead cau
 {
     const struct tc_fact_slot *slot = &facts->table.slots.items[number];
     const bool is_of_each =
-        tc_attribute_row(slot->fact.attribute)->is_of_each && !is_first_flow(slot) &&
-        tc_fact_doubt(&slot->fact, facts->table.symbols) <= TC_FACT_BITS_OF_EACH;
+        tc_attribute_row(slot->fact.attribute)->is_count && !is_first_flow(slot) &&
+        tc_fact_doubt(&slot->fact, facts->table.symbols) == TC_FACT_BITS_OF_EACH;
 
     if (slot->held < slot->broken * (is_of_each ? HELD_FOR_EACH : 1))
         tell_kept(facts, number, cause);

@@ -2,9 +2,8 @@
 /*
  * pass.c - how many batches an evaluation has is a matter of its data, and no law of the script
  *
- * How often the script asks a model in evaluation is told as a setting (attribute.c). All that is
- * done once for each batch goes with it: it is as many times as often as it was. Of that nothing is
- * said.
+ * How often the script asks a model in evaluation is told as a setting (attribute.c). What is done
+ * with each batch goes with it: of each that is more, or less, as often. Of that nothing is said.
  */
 #include "fact/pass.h"
 
@@ -40,6 +39,15 @@ struct tc_fact_pass tc_fact_pass_of(struct tc_facts *facts, struct tc_fact_watch
     return (struct tc_fact_pass){0};
 }
 
+/* Done a whole number of times with each batch, the rest as it was? */
+static bool is_with_each(const struct tc_fact_pass *pass, uint64_t expected, uint64_t seen)
+{
+    const int64_t more = (int64_t)pass->seen - (int64_t)pass->expected;
+    const int64_t difference = (int64_t)seen - (int64_t)expected, times = difference / more;
+
+    return difference % more == 0 && times > 0 && (uint64_t)times * pass->expected <= expected;
+}
+
 bool tc_fact_is_of_pass(struct tc_facts *facts, const struct tc_fact *fact, tc_sym seen)
 {
     struct tc_fact_watch *w;
@@ -53,5 +61,5 @@ bool tc_fact_is_of_pass(struct tc_facts *facts, const struct tc_fact *fact, tc_s
     pass = w->pass.expected ? w->pass : tc_fact_pass_of(facts, w);
     const uint64_t expected = strtoull(tc_strtab_text(facts->table.symbols, fact->value), NULL, 10);
     const uint64_t n = strtoull(tc_strtab_text(facts->table.symbols, seen), NULL, 10);
-    return pass.expected && n && n * pass.expected == expected * pass.seen;
+    return pass.expected && n && is_with_each(&pass, expected, n);
 }

@@ -8,6 +8,7 @@
  */
 #include "fact/trend_rule.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,18 +25,19 @@
 /* So often a schedule goes on. */
 #define MIN_CLIMBS 8
 
-/* Claims. A run says OTHERWISE, that it goes on, or one of these with a number: how often it fell
+/* Claims. A run says OTHERWISE, or one of these with a number: how far it came, how often it fell
  * or rose, at what it stayed. */
 #define NEVER_RISES "\"never rises\""
 #define NEVER_FALLS "\"never falls\""
 #define NEVER_TURNS "\"never turns back\""
-#define GOES_ON     "\"goes on rising\""
+#define GOES_ON     "\"goes on rising to %.15g\""
 #define OTHERWISE   "\"otherwise\""
 #define FALLS       "\"falls %.0f, after a stay %.0f\""
 #define RISES       "\"rises %.0f, after a stay %.0f\""
 #define STAYS       "\"stays %.15g\""
 #define CLIMBS      "\"climbs %.0f times to %.15g\""
 #define SINKS       "\"sinks %.0f times to %.15g\""
+#define GOES_READ   "\"goes on rising to %lf"
 #define FALLS_READ  "\"falls %lf, after a stay %lf"
 #define RISES_READ  "\"rises %lf, after a stay %lf"
 #define STAYS_READ  "\"stays %lf"
@@ -50,7 +52,16 @@ bool tc_fact_trend_holds(const struct tc_fact_trend *t, const char *claim)
         return t->by >= 0;
     if (!strcmp(claim, NEVER_TURNS))
         return t->by == 0 || !t->n_rises || !t->n_falls;
-    return strcmp(claim, GOES_ON) || t->by > 0;
+    return strncmp(claim, GOES_ON, strlen("\"goes on")) != 0 || t->by > 0 ||
+           t->before >= tc_fact_trend_reach(claim);
+}
+
+double tc_fact_trend_reach(const char *claim)
+{
+    double reach = INFINITY;
+
+    (void)sscanf(claim, GOES_READ, &reach);
+    return reach;
 }
 
 void tc_fact_print_trend(const struct tc_fact_trend *t, char *text, size_t size)
@@ -58,7 +69,7 @@ void tc_fact_print_trend(const struct tc_fact_trend *t, char *text, size_t size)
     const uint64_t n_moves = t->n_rises + t->n_falls, n_stays = t->n - 1 - n_moves;
 
     if (t->n >= MIN_CALLS && t->by > 0 && !t->is_other)
-        snprintf(text, size, GOES_ON);
+        snprintf(text, size, GOES_ON, t->last);
     else if (!t->is_saved && n_moves >= MIN_CLIMBS && !(t->n_rises && t->n_falls))
         snprintf(text, size, t->n_rises ? CLIMBS : SINKS, (double)n_moves, t->last);
     else if (t->n < MIN_CALLS || (n_moves && !t->is_saved) || n_stays < MIN_STAYS ||
@@ -74,7 +85,7 @@ void tc_fact_print_trend(const struct tc_fact_trend *t, char *text, size_t size)
 
 /* What runs say together. */
 struct trends {
-    double rises, falls, between;
+    double rises, falls, between, reach;
     size_t n_stay, n_on, n_climbs, n_sinks, n_other;
 };
 
@@ -82,9 +93,10 @@ static void add_run(struct trends *all, const char *text)
 {
     double number, between = 0;
 
-    if (!strcmp(text, GOES_ON))
+    if (!strncmp(text, GOES_ON, strlen("\"goes on"))) {
         all->n_on++;
-    else if (!strncmp(text, CLIMBS, strlen("\"climbs")))
+        all->reach = fmax(all->reach, tc_fact_trend_reach(text));
+    } else if (!strncmp(text, CLIMBS, strlen("\"climbs")))
         all->n_climbs++;
     else if (!strncmp(text, SINKS, strlen("\"sinks")))
         all->n_sinks++;
@@ -117,18 +129,18 @@ static const char *claim_of(const struct trends *all, bool are_alike)
 static tc_sym propose(struct tc_strtab *symbols, enum tc_attribute attribute,
                       const struct tc_outcomes *outcomes)
 {
-    const tc_sym one = tc_fact_propose_one(symbols, attribute, outcomes);
+    const bool are_alike = tc_fact_propose_one(symbols, attribute, outcomes) != TC_NO_SYM;
     struct trends all = {0};
     const char *claim;
+    char text[64];
 
     for (size_t i = 0; i < outcomes->n; i++)
         if (outcomes->n_outcome[i] == 1)
             add_run(&all, tc_strtab_text(symbols, outcomes->outcome[i][0]));
         else
             all.n_other++;
-    if (one != TC_NO_SYM && all.n_on && !all.n_other)
-        return one;
-    claim = claim_of(&all, one != TC_NO_SYM);
+    snprintf(text, sizeof(text), GOES_ON, all.reach);
+    claim = all.n_on && all.n_on == outcomes->n ? text : claim_of(&all, are_alike);
     return claim ? tc_strtab_intern_text(symbols, claim) : TC_NO_SYM;
 }
 
@@ -140,7 +152,9 @@ static bool holds(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym
     if (seen == claim->value)
         return true;
     add_run(&run, tc_strtab_text(symbols, seen));
-    if (run.n_other || run.n_on)
+    if (run.n_on)
+        return run.reach <= tc_fact_trend_reach(expected);
+    if (run.n_other)
         return false;
     return !strcmp(expected, NEVER_TURNS) ||
            (!strcmp(expected, NEVER_RISES) && !run.rises && !run.n_climbs) ||

@@ -22,6 +22,8 @@ struct tc_fact_trend {
 
 /* Judging, does the claim hold of the last number? */
 bool tc_fact_trend_holds(const struct tc_fact_trend *trend, const char *claim);
+/* Of a claim that a number goes on: how far it came. What it does beyond that is not known. */
+double tc_fact_trend_reach(const char *claim);
 /* Learning, what all numbers say, as JSON. */
 void tc_fact_print_trend(const struct tc_fact_trend *trend, char *text, size_t size);
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many batches an evaluation has is a matter of its data. Where there are three for two the model is asked as often, which is a changed
-setting, and nothing is said of what is done once for each batch, nor of a list of what each gave. A count that is doubled beside is a breach."""
+setting, and nothing is said of what is done with each batch, beside what is done once for all, nor of a list of what each gave. A count that is doubled
+beside is a breach."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific", "--enable-relation", "APIArg/value"]
@@ -12,6 +13,9 @@ def evaluate(t, model, n_batches, n_updates):
         t.evaluate(model)
         for _ in range(n_updates):
             t.op("torch.Tensor.argmax", role="operator", at="train.py:20")
+        for _ in range(4):
+            t.op("torch.Tensor.sub", role="operator", at="train.py:22")
+    t.op("torch.Tensor.sub", role="operator", at="train.py:23")
     t.op("__main__.report", role="own", at="train.py:21", args={"parts": ["a part"] * n_batches})
     t.stage = "training"
 
