@@ -5,8 +5,8 @@
  *   window    random initialisers, together one abstract API: none sees a tensor twice in a window.
  *             What constructors of packages do does not count: to overrule it is what
  *             initialising is for. Nor do other arguments, which overrule as well, and a second
- *             visit within one call of the script: Module.apply() comes to a tied weight by each
- *             of its owners.
+ *             visit within one call of the script, as Module.apply() comes to a tied weight by
+ *             each of its owners, or by another line that names it itself: one for each owner.
  *   workers   a seed, or the content of an array, that DataLoader workers which live at the same
  *             time are given
  */
@@ -25,7 +25,13 @@
 /* What was initialised in the open window of a process. */
 struct initialised {
     uint64_t window;
-    struct tc_map tensors; /* (fn, tensor, arguments) → id of the script's call */
+    struct tc_map tensors; /* (fn, tensor, arguments) → struct visit * */
+};
+
+/* The first call that initialised a tensor so. */
+struct visit {
+    int64_t call; /* id of the script's own call of which it is a part; 0: there was none */
+    tc_sym at;    /* the line, where it is the script's own call; else TC_SYM_EMPTY */
 };
 
 struct distinct_state {
@@ -35,7 +41,7 @@ struct distinct_state {
 
 static void initialised_release(void *of_process)
 {
-    tc_map_release(&((struct initialised *)of_process)->tensors);
+    tc_map_release_structs(&((struct initialised *)of_process)->tensors);
 }
 
 static void distinct_release(void *state)
@@ -68,10 +74,26 @@ static struct tc_map *initialised_in(struct distinct_state *s, const struct tc_p
 {
     struct initialised *initialised = tc_process_state(s, process);
 
-    if (initialised->window != window)
-        tc_map_clear(&initialised->tensors);
+    if (initialised->window != window) {
+        tc_map_release_structs(&initialised->tensors);
+        initialised->tensors = (struct tc_map)TC_MAP_INIT;
+    }
     initialised->window = window;
     return &initialised->tensors;
+}
+
+static struct visit visit_of(const struct tc_call *call)
+{
+    const struct tc_call *outer = call_of_script(call);
+
+    return (struct visit){.call = outer->id, .at = outer == call ? call->at : TC_SYM_EMPTY};
+}
+
+/* Does it come to a tied weight by another of its owners? */
+static bool is_other_owner(const struct visit *first, const struct visit *visit)
+{
+    return visit->call == first->call ||
+           (visit->at != TC_SYM_EMPTY && first->at != TC_SYM_EMPTY && visit->at != first->at);
 }
 
 static void observe_initialiser(struct distinct_state *s, struct tc_strtab *symbols,
@@ -81,7 +103,6 @@ static void observe_initialiser(struct distinct_state *s, struct tc_strtab *symb
     int64_t target = target_of(call);
     const uint64_t scope[] = {call->fn, (uint64_t)target, tc_operand_mix(0, call->args)};
     struct tc_situation situation = {.n = 0};
-    bool is_new;
 
     if (target == TC_NONE || tc_call_is_within(call->parent, TC_ROLE_INIT))
         return;
@@ -89,15 +110,16 @@ static void observe_initialiser(struct distinct_state *s, struct tc_strtab *symb
         tc_sink_excuse(sink, initialiser_key(symbols), TC_EXCUSE_OVERRULED);
         return;
     }
-    uint64_t *first = tc_map_at(initialised_in(s, event->process, call->window),
-                                tc_hash64(scope, sizeof(scope), 0), &is_new);
-    uint64_t outer = (uint64_t)call_of_script(call)->id;
-    if (!is_new && *first == outer) {
+    const struct visit visit = visit_of(call);
+    struct visit *first = tc_map_struct(initialised_in(s, event->process, call->window),
+                                        tc_hash64(scope, sizeof(scope), 0), sizeof(*first));
+    const bool is_new = !first->call;
+    if (!is_new && is_other_owner(first, &visit)) {
         tc_sink_excuse(sink, initialiser_key(symbols), TC_EXCUSE_REVISITED);
         return;
     }
     if (is_new)
-        *first = outer;
+        *first = visit;
     tc_situation_set(&situation, TC_SYM_F_STAGE,
                      tc_symbols_quote(symbols, tc_symbols_text(symbols, call->stage)));
     tc_sym outcome[] = {is_new ? TC_SYM_DISTINCT : TC_SYM_REPEATED};

@@ -159,16 +159,20 @@ static bool asks_for_input(const struct tc_call *call)
     return false;
 }
 
-/* Did it clear a gradient that was made after the last step of its owner? */
+/* Did it clear a gradient that was made after the last step of its owner? One whose weights a line
+ * of the script has written to since has served. */
 static bool clears_in_vain(const struct tc_process *process, const struct tc_call *call)
 {
+    bool is_in_vain = false, is_moved = false;
     const struct tc_variable *v;
 
     for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
-        if (v->grad_cause == call->id && v->grad_made > v->stepped)
-            return true;
+        if (v->grad_cause != call->id || v->grad_made <= v->stepped)
+            continue;
+        is_in_vain = true;
+        is_moved |= v->written.fn != TC_NO_SYM && v->written.id > v->grad_made;
     }
-    return !process->variables.n || process->has_samples;
+    return is_in_vain ? !is_moved : !process->variables.n || process->has_samples;
 }
 
 /* Has nothing that it cleared been stepped yet? */

@@ -24,11 +24,13 @@ static bool is_work(const struct tc_member_call *member)
 {
     if (member->role == TC_ROLE_FORWARD)
         return member->descriptor == TC_SYM_TRAINING_FORWARD;
-    return !is_scheduler(member) && member->role != TC_ROLE_ZERO_GRAD;
+    return !is_scheduler(member) && member->role != TC_ROLE_ZERO_GRAD &&
+           member->role != TC_ROLE_COLLECTIVE;
 }
 
 /* Where the work of a step begins. A scheduler that is called before it closes the step before,
- * whose window was cut when the gradients were cleared; the first window has none before it. */
+ * whose window was cut when the gradients were cleared, or when an evaluation began, whose results
+ * ranks have added up; the first window has none before it. */
 static size_t begin_of_work(const struct tc_window *window)
 {
     size_t i = 0;

@@ -13,10 +13,11 @@
  *
  * Ranks may go their own ways on purpose and meet again, as in local SGD: steps in which most of
  * what trains differs are kept back, and of what trains nothing is said in them once all of it is
- * equal again.
+ * equal again. Nor of the last step alone: what joins the ranks there may follow the last look.
  *
  * A weight that differs from the start, where others are the same, is this rank's part of a whole:
- * tensor parallelism by hand leaves no mark of that on it.
+ * tensor parallelism by hand leaves no mark of that on it. So may be one of the same module that
+ * began as a constant, which another one began as, too: a bias of zeros tells nothing of ranks.
  *
  * Where a parameter of a model had another shape on another rank when it was first seen, the ranks
  * hold stages of a pipeline by hand, which have names in common and nothing else.
@@ -95,6 +96,7 @@ struct steps {
     uint64_t n_alike;                    /* with one batch for all ranks, in a row */
     size_t longest;  /* so many steps in a row were they apart, at most, before they met again */
     bool has_parted; /* they did not: later steps are told at once */
+    bool have_met;   /* in some step they were the same */
     struct tc_ranks absent; /* not waited for until they report again */
     int64_t given_up;       /* the last step that was judged without some ranks */
 };
@@ -630,8 +632,43 @@ static void find_stages(struct pending_step *step)
     tc_map_release(&roots);
 }
 
+/* Of "model.head.bias" that of "model.head". */
+static uint64_t module_of(const struct tc_strtab *symbols, const struct replica *replica)
+{
+    const char *name = tc_strtab_text(symbols, replica->variable.name);
+    const char *end = strrchr(name, '.');
+
+    return tc_hash64(name, end ? (size_t)(end - name) : 0, 0);
+}
+
+/* What began as a constant, in a module that has parts of its own: this may be a part as well. A
+ * constant is what two variables began as. */
+static void find_constant_parts(struct pending_step *step, const struct tc_strtab *symbols)
+{
+    struct tc_map modules = TC_MAP_INIT, contents = TC_MAP_INIT;
+    uint64_t n, ignored;
+    bool is_new;
+
+    for (size_t i = 0; i < step->variables.n; i++) {
+        const struct replica *replica = &step->variables.items[i];
+        if (replica->is_own)
+            tc_map_put(&modules, module_of(symbols, replica), 1);
+        if (!replica->variable.is_setting && replica->variable.has_first && !replica->is_part)
+            ++*tc_map_at(&contents, replica->first_data, &is_new);
+    }
+    for (size_t i = 0; modules.n && i < step->variables.n; i++) {
+        struct replica *replica = &step->variables.items[i];
+        replica->is_own |= is_trained(replica) && replica->data_differs &&
+                           !replica->first_differs &&
+                           tc_map_get(&contents, replica->first_data, &n) && n > 1 &&
+                           tc_map_get(&modules, module_of(symbols, replica), &ignored);
+    }
+    tc_map_release(&modules);
+    tc_map_release(&contents);
+}
+
 /* Where nothing that trains began alike, nobody has seen to it that anything does. */
-static void find_own(struct pending_step *step)
+static void find_own(struct pending_step *step, const struct tc_strtab *symbols)
 {
     bool has_replicas = false;
 
@@ -643,6 +680,7 @@ static void find_own(struct pending_step *step)
         struct replica *replica = &step->variables.items[i];
         replica->is_own = is_trained(replica) && replica->first_differs && replica->data_differs;
     }
+    find_constant_parts(step, symbols);
 }
 
 enum replicas {
@@ -709,7 +747,7 @@ static void settle(struct replica_state *r, struct steps *steps, size_t at,
     enum replicas replicas;
 
     find_stages(step);
-    find_own(step);
+    find_own(step, symbols);
     weigh_batch(steps, step);
     replicas = replicas_in(step);
     if (step->ranks.n < step->world && step->step > steps->given_up)
@@ -721,6 +759,7 @@ static void settle(struct replica_state *r, struct steps *steps, size_t at,
         tc_vec_push(&steps->apart, step);
         return;
     }
+    steps->have_met |= replicas == TOGETHER;
     if (replicas != NOTHING_TRAINS)
         tell_apart(r, steps, replicas == TOGETHER, symbols, event, sink);
     tell(r, step, false, symbols, event, sink);
@@ -771,7 +810,7 @@ static void finish(struct replica_state *r, struct tc_strtab *symbols, const str
 {
     for (size_t i = 0; i < r->steps.n; i++) {
         struct steps *steps = &r->steps.items[i];
-        bool would_meet = steps->longest && steps->apart.n <= steps->longest + 1;
+        bool would_meet = steps->have_met && steps->apart.n <= steps->longest + 1;
         tell_apart(r, steps, would_meet, symbols, event, sink);
     }
 }

@@ -222,7 +222,7 @@
       "what the constructor of a package initialises may be overruled",                              \
       "unknown: the commit names no script", "relations/APIArg_distinct/inside-an-initialiser")      \
     X(REVISITED, "revisited", TC_NO_SYM,                                                             \
-      "one call of the script came to the tensor by each of its owners",                             \
+      "one call of the script, or a line for each, came to the tensor by each of its owners",        \
       "Module.apply() and tied weights", "relations/APIArg_distinct/applied-twice")                  \
     /* of facts */                                                                                   \
     X(CHANCE, "chance", TC_NO_SYM, "it broke so seldom that this may be chance",                     \

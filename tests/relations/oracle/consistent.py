@@ -92,15 +92,23 @@ def trains(replicas):
 
 
 def own_parts(shared):
-    """The names of what began with other content on each rank and has it, where other weights of the ranks began alike."""
+    """
+    The names of what began with other content on each rank and has it, where other weights of the ranks began alike; and
+    in a module that has such, of what differs and began as another variable did, which is a constant.
+    """
     trained = [v for v in shared if trains(v)]
     some_began_alike = any(is_equal(v, "first") for v in trained)
-    return {v[0]["name"] for v in trained if some_began_alike and not is_equal(v, "first") and not is_equal(v, "data")}
+    differs = [v for v in trained if not is_equal(v, "data")]
+    own = {v[0]["name"] for v in differs if some_began_alike and not is_equal(v, "first")}
+    modules = {name.rpartition(".")[0] for name in own}
+    first = collections.Counter(v[0]["first"] for v in shared)
+    return own | {v[0]["name"] for v in differs if is_equal(v, "first") and first[v[0]["first"]] > 1
+                  and v[0]["name"].rpartition(".")[0] in modules}
 
 
 def meets_again(steps):
     """For each step: do the ranks differ in most of what trains, and in none of it at the end of at most 64 such steps?"""
-    met, run, has_parted, longest = [False] * len(steps), [], False, 0
+    met, run, has_parted, have_met, longest = [False] * len(steps), [], False, False, 0
     for i, reports in enumerate(steps):
         shared = replicas_on_all([reports[rank][1] for rank in sorted(reports)])
         trained = [v for v in shared if trains(v) and v[0]["name"] not in own_parts(shared)]
@@ -108,12 +116,13 @@ def meets_again(steps):
         if trained and 2 * differ >= len(trained) and differ and not has_parted and len(run) < 64:
             run.append(i)
         elif trained:
+            have_met |= not differ
             longest = max(longest, 0 if differ else len(run))
             for k in run:
                 met[k] = not differ
             run, has_parted = [], bool(differ)
     for k in run:  # the end of the run: no longer apart than before
-        met[k] = longest > 0 and len(run) <= longest + 1
+        met[k] = have_met and len(run) <= longest + 1
     return met
 
 

@@ -67,7 +67,7 @@ def window(p, what, r):
         p.state["trains"]["a model"] = True
     if what == "window" and p.has_step and not p.is_pause and (of_a_model or not p.state["trains"]):
         known = tuple(("known", c) for c in [*sorted(p.state["known"]), *sorted(asked)])
-        early = itertools.takewhile(lambda c: c["role"] in ("scheduler", "zero_grad") or is_other_forward(c),
+        early = itertools.takewhile(lambda c: c["role"] in ("scheduler", "zero_grad", "collective") or is_other_forward(c),
                                     p.members if r["step"] else ())
         late = [c["id"] for c in early if c["role"] == "scheduler"]  # they close the step before
         members = sorted(own_members(p, r), key=lambda c: c["id"] in late)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Module.apply() comes to a tied weight by each of its owners, which is one visit; a second apply() is another."""
+"""Module.apply() comes to a tied weight by each of its owners, which is one visit, and so does a script with a line for each of them; a
+second apply() is another."""
 from trace_writer import Trace
 
 INIT = "torch.nn.init.normal_"
@@ -24,6 +25,14 @@ def train(folder, parent_initialises_again=False):
 
 def healthy(folder):
     train(folder)
+
+
+def fine_a_line_for_each_owner(folder):
+    t = Trace(folder)
+    weight = t.tensor(4, 4)
+    for line in (44, 46):
+        t.op(INIT, role="init", at=f"model.py:{line}", args={"tensor": weight, "mean": 0.0, "std": 0.1})
+    t.end()
 
 
 def broken(folder):

@@ -50,6 +50,15 @@ def fine_moved_the_weights(folder):
     Script(folder).run(step)
 
 
+def fine_a_line_moved_the_weights(folder):
+    def step(script):
+        script.pass_through()
+        weight = script.t.tensor(4, 4, id=script.model.var("w").serial)
+        script.t.op("torch.Tensor.add_", role="operator", at="sam.py:24", self=weight, args={"other": script.t.tensor(4, 4)})
+        script.pass_through()
+    Script(folder).run(step)
+
+
 def fine_of_another(folder):
     script = Script(folder)
     other = script.t.net("v")

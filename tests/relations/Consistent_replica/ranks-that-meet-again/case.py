@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Local SGD: ranks go their own ways and are averaged now and then. Where they never meet again, they have diverged."""
+"""Local SGD: ranks go their own ways and are averaged now and then. Where they never meet again, they have diverged. What
+joins them in the last step may follow the last look."""
 from trace_writer import Trace
 
 
@@ -33,6 +34,11 @@ def fine_met_again(folder):
 def fine_until_the_end(folder):
     rank(folder, 0)
     rank(folder, 1, own=[0, 1, 2, 4, 5, 6, 8, 9, 10, 11])
+
+
+def fine_in_the_last_look(folder):
+    rank(folder, 0)
+    rank(folder, 1, own=[11])
 
 
 def broken(folder):
