@@ -53,6 +53,8 @@
     R(tc_rule_off)        \
     R(tc_rule_uphill)     \
     R(tc_rule_divided)    \
+    R(tc_rule_weighed)    \
+    R(tc_rule_grouped)    \
     R(tc_rule_scale)      \
     R(tc_rule_next)       \
     R(tc_rule_run)        \
@@ -118,6 +120,8 @@
     R(tc_rule_off)               \
     R(tc_rule_uphill)            \
     R(tc_rule_divided)           \
+    R(tc_rule_weighed)           \
+    R(tc_rule_grouped)           \
     R(tc_rule_scale)             \
     R(tc_rule_blank)             \
     R(tc_rule_frozen)            \

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_arg_weighed.c - APIArg/weighed: labels of one step weigh the same
+ *
+ * What a step learns from is the sum over all of its labels, divided by their number. A mean of the
+ * means of micro-batches, or of ranks, is that only where each of them holds as many labels: where
+ * one has thirty times as many, a label of the others weighs thirty times as much.
+ *
+ * By values: a loss that is a mean over labels which are not ignored was divided by their number,
+ * and so was one that the script divides by a whole number; what it is multiplied by counts
+ * against that. A loss has two numbers: by how much it was divided in all, and by how many labels.
+ * An example for each step of two backwards or more of one line, and for each step of all ranks,
+ * whose losses were divided by numbers of labels. It is broken from the third in a row on in which
+ * both numbers of one loss are twice those of another: weights of the script's own change the
+ * first, and its number of labels undoes the second.
+ */
+#include "relation/one_claim.h"
+#include "relation/rows_padded.h"
+#include "relation/third_time.h"
+
+#include <math.h>
+
+#include "base/hash.h"
+#include "replay/symbols.h"
+
+#define MAX_NUMBERS 4096
+#define MAX_PENDING 4096
+#define MUCH_MORE   2.0
+#define PRECISION   1e-4
+
+/* What a number of one element was divided by; 0 is not known. */
+struct weight {
+    double in_all, labels;
+};
+
+static const struct weight unweighed = {1, 1};
+
+/* The weights of several losses. */
+struct spread {
+    struct weight least, most;
+    uint64_t n;
+};
+
+/* Of one process. */
+struct losses {
+    struct tc_map numbers; /* serial → struct weight * */
+    struct spread spread;  /* the backwards since the last step */
+    uint64_t n_uneven;     /* steps in a row, by their micro-batches */
+    tc_sym line;           /* of these backwards */
+    bool is_mixed;         /* they stand at several lines */
+};
+
+/* The losses of all ranks in one step. */
+struct step_of_ranks {
+    struct spread spread;
+    struct tc_place place; /* of the lowest rank */
+};
+
+struct weighed_state {
+    struct tc_process_states processes; /* struct losses */
+    struct tc_map steps;                /* (restart, step) → struct step_of_ranks * */
+    uint64_t n_uneven;                  /* steps in a row, by their ranks */
+};
+
+static void weighed_release(void *state)
+{
+    tc_map_release_structs(&((struct weighed_state *)state)->steps);
+}
+
+static void losses_release(void *of_process)
+{
+    tc_map_release_structs(&((struct losses *)of_process)->numbers);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------- */
+
+/* The number that an operand is, which takes no gradient. */
+static bool is_number(const struct tc_value *operand, double *number)
+{
+    const struct tc_value *summary = tc_value_get(operand, "summary");
+    double most;
+
+    if (!operand || tc_requires_gradient(operand))
+        return false;
+    if (summary && tc_count_elements(tc_value_get(operand, "shape")) == 1)
+        return tc_value_number(tc_value_get(summary, "min"), number) &&
+               tc_value_number(tc_value_get(summary, "max"), &most) && most <= *number;
+    return tc_value_number(operand, number) ||
+           tc_value_number(tc_value_get(operand, "value"), number);
+}
+
+static bool is_near(double a, double b)
+{
+    return fabs(a - b) <= PRECISION * fabs(b);
+}
+
+/* Labels that the loss does not ignore, if it is a mean over them; else 1. */
+static double count_labels(const struct tc_call *call)
+{
+    const struct tc_value *target = tc_value_get(call->args, "target"),
+                          *ignored = tc_value_get(call->args, "ignore_index"),
+                          *weight = tc_value_get(call->args, "weight");
+
+    if (!ignored || ignored->kind != TC_VALUE_INT || (weight && weight->kind != TC_VALUE_NULL) ||
+        !tc_value_is(tc_value_get(call->args, "reduction"), "mean"))
+        return 1;
+    const int64_t n_ignored = tc_count_of_number(target, ignored->integer);
+    const int64_t n = tc_count_elements(tc_value_get(target, "shape")) - n_ignored;
+    return n_ignored < 0 || n < 1 ? 0 : (double)n;
+}
+
+static struct weight weight_of(const struct losses *losses, const struct tc_value *tensor)
+{
+    uint64_t known;
+
+    return tc_map_get(&losses->numbers, (uint64_t)tc_serial_of(tensor), &known)
+               ? *(const struct weight *)(uintptr_t)known
+               : unweighed;
+}
+
+/* What a line makes of one number and of another that takes no gradient: it divides or multiplies,
+ * or it adds, which leaves the weight. */
+static struct weight scaled(struct weight weight, const struct tc_value *from, double by,
+                            const struct tc_value *to)
+{
+    double a, b;
+
+    if (!tc_value_number(tc_value_get(from, "value"), &a) ||
+        !tc_value_number(tc_value_get(to, "value"), &b) || by <= 0)
+        return weight;
+    if (is_near(a / by, b)) {
+        weight.in_all *= by;
+        weight.labels *= by >= 2 && is_near(round(by), by) ? by : 1;
+    } else if (is_near(a * by, b)) {
+        weight.in_all /= by;
+    }
+    return weight;
+}
+
+static void keep(struct losses *losses, const struct tc_value *value, struct weight weight)
+{
+    if (losses->numbers.n >= MAX_NUMBERS) {
+        tc_map_release_structs(&losses->numbers);
+        losses->numbers = (struct tc_map)TC_MAP_INIT;
+    }
+    *(struct weight *)tc_map_struct(&losses->numbers, (uint64_t)tc_serial_of(value),
+                                    sizeof(weight)) = weight;
+}
+
+static void on_number(struct losses *losses, const struct tc_call *call)
+{
+    const struct tc_value *value = call->end->value, *from = tc_first_tensor(call),
+                          *other = tc_value_get(call->args, "other");
+    struct weight weight = weight_of(losses, from);
+    double by;
+
+    if (!tc_is_loss_value(value) || !tc_value_get(value, "value"))
+        return;
+    if (call->role == TC_ROLE_FUNCTION && tc_value_get(call->args, "target"))
+        weight.in_all = weight.labels = count_labels(call);
+    else if (is_number(other, &by))
+        weight = scaled(weight, from, by, value);
+    else if (tc_requires_gradient(other) && weight.labels <= 1) /* a sum of two terms */
+        weight = weight_of(losses, other);
+    if (weight.in_all != 1 || weight.labels != 1)
+        keep(losses, value, weight);
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
+
+static void add_weight(struct spread *spread, struct weight weight)
+{
+    const struct weight least = spread->n ? spread->least : weight,
+                        most = spread->n ? spread->most : weight;
+
+    spread->least =
+        (struct weight){fmin(least.in_all, weight.in_all), fmin(least.labels, weight.labels)};
+    spread->most =
+        (struct weight){fmax(most.in_all, weight.in_all), fmax(most.labels, weight.labels)};
+    spread->n++;
+}
+
+/* Is it known of each loss by how many labels it was divided? */
+static bool is_told(const struct spread *spread)
+{
+    return spread->least.in_all > 0 && spread->least.labels > 1;
+}
+
+static bool is_uneven(const struct spread *spread)
+{
+    return spread->most.in_all >= MUCH_MORE * spread->least.in_all &&
+           spread->most.labels >= MUCH_MORE * spread->least.labels;
+}
+
+static void answer(const struct tc_hearing *h, const struct spread *spread, uint64_t *n_uneven,
+                   const struct tc_place *place)
+{
+    const bool is_even = !is_told(spread) || !is_uneven(spread);
+
+    *n_uneven = tc_in_a_row(*n_uneven, !is_even);
+    if (is_told(spread) && (is_even || *n_uneven >= TC_THIRD_TIME))
+        tc_answer_of(h, is_even, (struct tc_example){.place = place});
+}
+
+static void on_backward(struct losses *losses, const struct tc_call *call)
+{
+    const tc_sym line = tc_call_at(call);
+
+    losses->is_mixed |= losses->spread.n && losses->line != line;
+    losses->line = line;
+    add_weight(&losses->spread, weight_of(losses, call->self));
+}
+
+/* A step waits until all ranks have told of it. */
+static void on_step_of_ranks(const struct tc_hearing *h, const struct spread *spread)
+{
+    const struct tc_process *process = h->event->process;
+    const int64_t key[] = {process->restart, h->event->call->step};
+    struct weighed_state *state = h->state;
+    struct step_of_ranks *step;
+
+    if (state->steps.n >= MAX_PENDING) {
+        tc_map_release_structs(&state->steps);
+        state->steps = (struct tc_map)TC_MAP_INIT;
+    }
+    step = tc_map_struct(&state->steps, tc_hash64(key, sizeof(key), 0), sizeof(*step));
+    if (!step->spread.n || process->rank < step->place.rank)
+        tc_place_of(h->event, &step->place);
+    add_weight(&step->spread, spread->least);
+    if (step->spread.n < (uint64_t)process->world)
+        return;
+    answer(h, &step->spread, &state->n_uneven, &step->place);
+    step->spread.n = 0;
+}
+
+static void on_step(const struct tc_hearing *h, struct losses *losses)
+{
+    struct spread spread = losses->spread;
+    struct tc_place place;
+
+    losses->spread.n = 0;
+    if (losses->is_mixed)
+        spread.least = spread.most = (struct weight){0, 0};
+    losses->is_mixed = false;
+    tc_place_of(h->event, &place);
+    if (spread.n > 1)
+        answer(h, &spread, &losses->n_uneven, &place);
+    if (spread.n && h->event->process->world > 1 && h->event->process->rank >= 0)
+        on_step_of_ranks(h, &spread);
+}
+
+static void weighed_judge(const struct tc_hearing *h)
+{
+    const struct tc_call *call = h->event->call;
+    struct losses *losses = tc_hearing_state(h);
+
+    if (call->role == TC_ROLE_BACKWARD)
+        on_backward(losses, call);
+    else if (call->role == TC_ROLE_STEP)
+        on_step(h, losses);
+    else
+        on_number(losses, call);
+}
+
+const struct tc_relation_rule tc_rule_weighed = {
+    TC_RULE(tc_rule_weighed),
+    .form.name = "APIArg/weighed",
+    .form.summary = "labels of one step weigh the same",
+    .form.hint = "Is each loss a mean of its own labels, where their sum should be divided by the "
+                 "number of labels of the whole step?",
+    .form.needs_content = true,
+    .form.needs_operators = true,
+    .source.name = "weighed",
+    .source.judged = "an optimizer step of several backwards, or of several ranks",
+    .source.looks_closely = true,
+    .source.state_size = sizeof(struct weighed_state),
+    .source.release = weighed_release,
+    .source.process_size = sizeof(struct losses),
+    .source.release_process = losses_release,
+    TC_CLAIM_ROLES(TC_ROLE_BACKWARD, TC_ROLE_STEP, TC_ROLE_FUNCTION),
+    TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_F_TARGET, TC_SYM_IS, TC_SYM_EQUAL_VALUE),
+    TC_CLAIM_ATOMS(TC_SYM_SCALED, TC_SYM_EQUAL, TC_SYM_DIFFERS),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_RULE,
+    .claim.expected = "a label weighs as much in each micro-batch of a step, and on each rank",
+    .claim.seen = "a label of one micro-batch, or rank, weighed at least twice as much as one of "
+                  "another, in a third step in a row",
+    .at = TC_AT(BACKWARD) | TC_AT(STEP) | TC_AT(OPERATOR) | TC_AT(FUNCTION) | TC_AT(SCALER),
+    .judge = weighed_judge,
+};
