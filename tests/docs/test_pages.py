@@ -27,7 +27,7 @@ OLDER = ("monitoring", "online", "python", "scaling", "trackers")  # their comma
 NOT_RUN = {"tutorial": 1, "choosing": 1, "ci": 3, "reviewing": 3, "notebooks": 5,
            "recipes": 10, "online": 8, "python": 6, "trackers": 1, "scaling": 3, "monitoring": 1}
 # All pages of docs/, and those at the root that people read: lines and sentences that a reader can follow.
-LATER = ("CONTRIBUTING", "SECURITY", "ARCHITECTURE", "HACKING", "accelerators", "comparison-format", "evidence-format", "invariant-format",
+LATER = ("CONTRIBUTING", "SECURITY", "HACKING", "accelerators", "comparison-format", "evidence-format", "invariant-format",
          "matrix", "monitoring", "online", "plan-format", "plans", "python-tool", "python", "relations", "scaling", "trace-format", "trackers",
          "violation-format")  # not yet
 READ = sorted(path for path in [*DOCS.glob("*.md"), *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY"))]
@@ -114,6 +114,25 @@ class Pages(unittest.TestCase):
         for row in ("| law | 2 | ", "| own | only one | ", "| `pause` | "):
             self.assertIn(row, told)
         self.assertGreater((DOCS / "relations.md").read_text().count("| `relations/"), 30)
+
+    def test_the_architecture_names_what_exists(self):
+        """Files, by the end of their path, and functions, by a name with brackets."""
+        page = (DOCS / "ARCHITECTURE.md").read_text()
+        code = [path for folder in ("src", "tools", "scripts", "include") for path in (ROOT / folder).rglob("*") if path.is_file()]
+        paths = [f"/{path.relative_to(ROOT)}" for path in [*code, *DOCS.glob("*.md")]]
+        files = set(re.findall(r"`([\w/-]+\.(?:c|h|py|md))`", page))
+        self.assertGreater(len(files), 60)
+        self.assertEqual([name for name in sorted(files) if not any(path.endswith(f"/{name}") for path in paths)], [])
+        text = "".join(path.read_text() for path in code if path.suffix in (".c", ".h"))
+        walks = page.split("\n## Folders\n")[0]
+        functions = set(re.findall(r"`(\w+)\(\)`", walks)) - {"step"}
+        self.assertGreater(len(functions), 40)
+        self.assertEqual([name for name in sorted(functions) if not re.search(rf"(?m)^[a-z][\w *]*\b{name}\(", text)], [])
+
+    def test_a_walk_fits_a_screen_or_two(self):
+        walks = (DOCS / "ARCHITECTURE.md").read_text().split("\n## Folders\n")[0].split("\n## Walk ")[1:]
+        self.assertEqual(len(walks), 4)
+        self.assertEqual([walk.split("\n")[0] for walk in walks if len(walk.splitlines()) > 60], [])
 
     def test_the_glossary_is_short(self):
         words = re.findall(r"(?m)^\| ([\w ]+) \| ", (DOCS / "ARCHITECTURE.md").read_text().split("## Words")[1].split("\n## ")[0])[1:]
