@@ -8,10 +8,10 @@ usage: relation_tables.py [--check] [--bin BUILD/bin]
 --bin   also runs the cases of tests/relations that the table of reports names, and takes what the tools print; a form that
         has no row there gets one of its first case with a violation. tests/relations/test_reports.py checks it.
 
-Each table stands between <!-- NAME --> and <!-- end -->:
+Each table, or the text in place of one, stands between <!-- NAME --> and <!-- end -->:
 
 forms    relations, sources and claims of src/relation/*.c and src/fact/source.c; tests/relations/told_first.json
-rules    the first comments of src/relation/*.c
+rules    the first comments of src/relation/*.c, as sections
 cases    what the cases of tests/relations say of themselves
 excuses  src/relation/excuse.h
 support  src/relation/support.h
@@ -25,6 +25,7 @@ import pathlib
 import re
 import sys
 import tempfile
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "relations.md"
@@ -137,15 +138,18 @@ def first_comment(file):
     return [re.sub(r"^\w+\.c - ", "", lines[0]), *lines[1:]]
 
 
-def sentences(lines):
-    """A comment as one line of a table: a list of indented terms is one of lines that begin with a term."""
-    text, is_listed = "", False
+def parts_of(lines):
+    """The paragraphs of a comment, [""] and lines; an indented term begins one of its own, [term] and lines."""
+    parts = [["", []]]
     for line in lines:
         term = re.match(r" {2,}(\S+) {2,}(.*)", line)
-        is_after = is_listed and line and not line.startswith("  ")
-        text += f"<br>*{term[1]}*: {term[2].strip()}" if term else f"{'<br>' if is_after else ' '}{line.strip()}"
-        is_listed = bool(term) or (is_listed and not is_after)
-    return " ".join(text.replace("|", "\\|").split())
+        if term:
+            parts.append([term[1], [term[2]]])
+        elif not line or parts[-1][0] and not line.startswith("  "):
+            parts.append(["", [line]])
+        else:
+            parts[-1][1].append(line)
+    return [(term, " ".join(" ".join(text).split())) for term, text in parts if any(text)]
 
 
 def titled(forms, lines):
@@ -154,7 +158,13 @@ def titled(forms, lines):
     title = " ".join(lines[:end])
     for form in forms:
         title = title.removeprefix(f"{form}: ")
-    return sentences([title[0].upper() + title[1:] + ".", *lines[end:]])
+    return [title[0].upper() + title[1:] + ".", *lines[end:]]
+
+
+def filled(term, text):
+    """A paragraph, or an item of a list, as lines of a page."""
+    begin, rest = (f"* *{term}*: ", "  ") if term else ("", "")
+    return textwrap.fill(text, 100, initial_indent=begin, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False)
 
 
 def rules():
@@ -162,9 +172,13 @@ def rules():
     for form, *_, file in relations():
         if "fact" not in file.parts:
             by_file.setdefault(file, []).append(form)
-    lines = ["| form | what it asks, and of what |", "|---|---|"]
-    lines += [f"| {', '.join(forms)} | {titled(forms, first_comment(file))} |" for file, forms in by_file.items()]
-    return "\n".join(lines)
+    sections = []
+    for file, forms in by_file.items():
+        parts = parts_of(titled(forms, first_comment(file)))
+        text = "".join(("\n" if term and before else "\n\n") + filled(term, part)
+                       for (before, _), (term, part) in zip([("", "")] + parts, parts))
+        sections.append(f"#### {', '.join(forms)}{text}")
+    return "\n\n".join(sections)
 
 
 def cases():
