@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The site builds without a warning, asks nobody else for anything, and fits phone and desktop, light and dark.
 
+It names its version and the repository, cuts no block of code, and finds what is searched for.
+
 usage: test_site.py --mkdocs PYTHON [--pictures DIR] [TEST...]; PYTHON has what docs/requirements.txt names
 """
 
@@ -9,6 +11,7 @@ import functools
 import http.server
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,9 +20,23 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(HERE.parent / "report"))
+sys.path[:0] = [str(HERE.parent / "report"), str(ROOT / "scripts")]
+import mkdocs_hooks  # noqa: E402
 from browser import Browser, executable  # noqa: E402
 
+SEARCH = """new Promise(done => {
+    const input = document.querySelector(".md-search__input");
+    const look = left => {
+        const found = document.querySelectorAll(".md-search-result__item").length;
+        found || !left ? done(found) : setTimeout(look, 100, left - 1);
+    };
+    input.focus();
+    input.value = "zero_grad";
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    input.dispatchEvent(new KeyboardEvent("keyup", { bubbles: true }));
+    look(100);
+})"""
+CUT = "[...document.querySelectorAll('pre > code')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
 LOOKS = ((390, 800, False), (1280, 900, False), (1280, 900, True), (390, 800, True))
 PYTHON, PICTURES = None, None
 
@@ -64,6 +81,27 @@ class Site(unittest.TestCase):
                 self.assertNotEqual(p.returncode, 0, p.stderr)
                 self.assertIn(link.split("#")[-1], p.stderr)
 
+    def test_it_names_its_version_and_its_repository(self):
+        version = re.search(r'TC_VERSION "([\d.]+)"', (ROOT / "include/traincheck/version.h").read_text())[1]
+        page = (self.site / "index.html").read_text()
+        self.assertIn(f"TrainCheck {version}", page)
+        address = mkdocs_hooks.repository(ROOT)
+        self.assertIn(f'href="{address}"' if address else f"TrainCheck {version}", page)
+        for origin in ("https://git.example.org/owner/name.git", "git@git.example.org:owner/name.git", "ssh://git@git.example.org:22/owner/name"):
+            self.assertEqual(mkdocs_hooks.web_address(origin), "https://git.example.org/owner/name")
+        for origin in ("", "/home/me/name", "../name", "file:///home/me/name"):
+            self.assertEqual(mkdocs_hooks.web_address(origin), "")
+
+    @unittest.skipUnless(executable(), "no chromium")
+    def test_its_search_finds_pages(self):
+        browser = Browser()
+        try:
+            browser.show(1280, 900)
+            browser.open(f"{self.serve()}/index.html")
+            self.assertGreater(browser.run(SEARCH), 2)
+        finally:
+            browser.close()
+
     @unittest.skipUnless(executable(), "no chromium")
     def test_every_page_in_a_browser(self):
         at = self.serve()
@@ -83,6 +121,7 @@ class Site(unittest.TestCase):
                     self.assertEqual([u for u in browser.requests if not u.startswith((at, "data:", "blob:"))], [])
                     self.assertEqual(browser.errors, [])
                     self.assertLessEqual(browser.run("document.documentElement.scrollWidth"), width)
+                    self.assertEqual(browser.run(CUT), 0)
                     self.assertEqual(browser.run("document.body.dataset.mdColorScheme"), "slate" if dark else "default")
                     if PICTURES:
                         PICTURES.mkdir(parents=True, exist_ok=True)
