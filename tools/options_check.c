@@ -10,7 +10,7 @@
 
 const struct tc_opt check_shared_options[] = {
     TC_OPT_WORDS(LIST, "invariants", 'i', "FILE|@NAME...", AT(invariants),
-                 "what must hold: files, or shipped sets (@all: those for the packages of the "
+                 "the invariants: files, or shipped sets (@all: those for the packages of the "
                  "trace); several add up",
                  check_is_invariants, TC_SHIPPED_NAMES),
     TC_OPT_VALUE(STRING, "output-dir", 'o', "DIR", AT(output_dir),
@@ -18,19 +18,19 @@ const struct tc_opt check_shared_options[] = {
     TC_OPT_SWITCH(FLAG, "overwrite", 0, AT(overwrite),
                   "write into a folder that holds other files and no report"),
     TC_OPT_VALUE(STRING, "suppress", 0, "FILE", AT(suppress),
-                 "known violations that do not count: lines of an id and the reason"),
+                 "known violations that do not count: lines of an id and a reason"),
     TC_OPT_WORDS(NAMES, "format", 0, "LIST", AT(formats),
                  "further reports: sarif, junit, github (on stdout), chrome", NULL,
                  "sarif junit github chrome"),
     TC_OPT_VALUE(STRING, "metrics", 0, "FILE", AT(metrics), "counts as OpenMetrics text"),
     TC_OPT_WORDS(NAMES, "track", 0, "LIST", AT(track),
-                 "tell trackers, by their Python packages: wandb, mlflow, tensorboard, otel", NULL,
-                 "wandb mlflow tensorboard otel"),
+                 "report to trackers, by their Python packages: wandb, mlflow, tensorboard, otel",
+                 NULL, "wandb mlflow tensorboard otel"),
     TC_OPT_SWITCH(FLAG, "no-html-report", 0, AT(no_html_report), "write no report.html"),
     TC_OPT_SWITCH(FLAG, "json", 0, AT(json), "findings and violations as JSON Lines on stdout"),
     TC_OPT_VALUE(CHOICE, "fail-on", 0, "any|multi|law", AT(fail_on),
-                 "multi: only invariants of two or more pipelines fail the check; law: changed "
-                 "settings of the script do not"),
+                 "multi: only invariants of two or more pipelines fail the check; law: all but "
+                 "changed settings of the script do"),
     TC_OPT_SWITCH(FLAG, "strict", 0, AT(strict),
                   "exit with 3 if the trace leaves an invariant unchecked, or is damaged"),
     TC_OPT_SWITCH(FLAG, "exit-zero", 0, AT(exit_zero), "exit with 0 although there are violations"),
@@ -50,40 +50,38 @@ const struct tc_opt check_shared_options[] = {
 
 static const struct tc_opt check_options[] = {
     TC_OPT_VALUE(LIST, "explain", 0, "ID", AT(explain),
-                 "tell all about an invariant, and what becomes of it in the traces, if any"),
-    TC_OPT_SWITCH(
-        FLAG, "accept", 0, AT(accept),
-        "what broke is meant: write into the file of -i what these runs show in its place, "
-        "after the reports were read"),
+                 "say all about an invariant, with its verdict in the traces, if any"),
+    TC_OPT_SWITCH(FLAG, "accept", 0, AT(accept),
+                  "what broke is intended: write into the file of -i what these runs show instead; "
+                  "read the reports first"),
     TC_OPT_VALUE(STRING, "note", 0, "TEXT", AT(note),
-                 "with --accept: why, as \"wider model, PR 312\"; it stays in the file"),
+                 "with --accept: why, as \"wider model, PR 312\"; the file keeps it"),
     TC_OPT_SWITCH(
         FLAG, "each", 0, AT(each),
-        "judge each folder by itself: a line for each on stdout and in runs.jsonl, and a page of "
-        "all, index.html"),
+        "judge each folder by itself: a line for each on stdout and in runs.jsonl, and a page "
+        "for all, index.html"),
     TC_OPT_SWITCH(FLAG, "skip-checked", 0, AT(skip_checked),
-                  "with --each and the output folder of an earlier check: only runs that are new, "
-                  "or have changed since"),
+                  "with --each and the output folder of an earlier check: only runs that are new "
+                  "or have changed"),
     TC_OPT_VALUE(UINT, "jobs", 'j', "N", AT(jobs),
-                 "threads (default all cores; on traces more than two are idle, but with --each); "
-                 "the result is the same"),
+                 "threads (default all cores; without --each two are enough for traces); the "
+                 "result is the same"),
     TC_OPT_VALUE(
         STRING, "plan", 0, "DIR", AT(plan),
         "verify the plans in DIR, of all ranks of a parallel job, in place of traces (no -i)"),
     TC_OPT_VALUE(STRING, "plan-reference", 0, "DIR", AT(plan_reference),
-                 "the plan of the same job on one device, which --plan must equal"),
+                 "the plan of the same job on one device, which --plan must match"),
     TC_OPT_WORDS(
         LIST, "against", 0, "DIR...", AT(against),
-        "say why a run differs from a healthy one, in place of invariants (no -i); with "
-        "several healthy ones, what these differ in is set aside; or an invariant file with "
-        "excerpts of healthy runs",
+        "say why a run differs from a healthy one, in place of invariants (no -i); several "
+        "healthy ones set aside what differs among them; or an invariant file with excerpts "
+        "of healthy runs",
         check_is_trace, ""),
     TC_OPT_SWITCH(FLAG, "resumed", 0, AT(resumed),
                   "with --against: the run goes on from a checkpoint of the healthy one"),
-    TC_OPT_VALUE(
-        STRING, "from-step", 0, "N", AT(from_step),
-        "with --resumed: the step of the healthy run at which it goes on, from 0 (default: "
-        "found by the weights)"),
+    TC_OPT_VALUE(STRING, "from-step", 0, "N", AT(from_step),
+                 "with --resumed: the step of the healthy run at which the run goes on, from 0 "
+                 "(default: found by the weights)"),
     TC_OPT_END,
 };
 
@@ -93,17 +91,17 @@ const struct tc_opt_tool check_tool = {
     .description =
         "Each folder is the trace of one run, written by traincheck-collect. Every invariant is judged\n"
         "at every step: it failed, passed, was not triggered (its precondition never held), or stayed\n"
-        "unchecked (the trace lacks what it needs). Violations are told on stdout, with the step, the\n"
-        "rank and the line of the script; the reports are in the output folder.\n"
+        "unchecked (the trace lacks what it needs). stdout shows the violations, with the step, the rank\n"
+        "and the line of the script. The reports are in the output folder.\n"
         "\n"
         "With --plan the tool verifies that a parallel job computes what the single-device job computes:\n"
         "every gradient and updated parameter of every rank. Plans are written by\n"
         "traincheck-collect --plan.\n"
         "\n"
         "With --against the tool says why two runs differ: which package, seed, batch, call, argument or\n"
-        "variable is another first, with the lines of both scripts, and what is equal. Equal seeds tell\n"
-        "most. What several healthy runs differ in, what follows from another seed and what may follow\n"
-        "from values that had parted before is set aside. --format takes sarif and github.",
+        "variable differs first, with the lines of both scripts, and what is equal. Equal seeds show\n"
+        "most. Set aside are differences among several healthy runs, what follows from another seed, and\n"
+        "what may follow from values that differed before. --format takes sarif and github.",
     .usage = "DIR... -i FILE|@NAME... [OPTION]...\n"
              "DIR... --each -i FILE|@NAME... [OPTION]...\n"
              "DIR --against DIR... [OPTION]...\n"
@@ -119,7 +117,7 @@ const struct tc_opt_tool check_tool = {
         "  traincheck-check rest --against whole --resumed\n"
         "  traincheck-check --plan parallel --plan-reference single\n",
     .exit_codes =
-        "0  no violation; with --each: in no run; with --against: nothing differs but what is set aside\n"
+        "0  no violation; with --each: in no run; with --against: nothing counts as a difference\n"
         "1  violations; with --against: a difference\n"
         "2  wrong usage, unreadable invariants, or no trace; with --against: runs that cannot be\n"
         "   compared, as their calls were recorded in different ways\n"

@@ -33,11 +33,11 @@ static const struct tc_opt options[] = {
     TC_OPT_VALUE(UINT, "sampling-interval", 0, "N", AT(config.sampling_interval),
                  "trace every Nth step"),
     TC_OPT_VALUE(UINT, "warm-up-steps", 0, "N", AT(config.warm_up_steps),
-                 "trace the first N steps all"),
+                 "trace each of the first N steps"),
     TC_OPT_VALUE(SIZE, "digest-budget", 0, "SIZE", AT(config.digest_budget),
                  "bytes of tensors read in full at one look (default 64M)"),
     TC_OPT_VALUE(CHOICE, "content", 0, "off|batches|full", AT(content),
-                 "of tensors' contents: nothing; batches, integers, scalars (default); all"),
+                 "contents of tensors: none; batches, integers, scalars (default); all"),
     TC_OPT_SWITCH(FLAG, "stats", 0, AT(config.stats), "record min, max, mean of tensors"),
     TC_OPT_VALUE(UINT, "stack", 0, "DEPTH", AT(config.stack_depth),
                  "frames of the script on each call"),
@@ -56,9 +56,9 @@ static const struct tc_opt options[] = {
     TC_OPT_VALUE(UINT, "plan-world", 0, "N", AT(config.plan_world),
                  "ranks of a job that is not started: one process each, nothing is sent"),
     TC_OPT_VALUE(STRING, "plan-ranks", 0, "LIST", AT(config.plan_ranks),
-                 "capture these, as 0-7,64; the others are taken to run the same programs"),
+                 "capture these, as 0-7,64; the others count as running the same programs"),
     TC_OPT_VALUE(STRING, "plan-layout", 0, "FILE", AT(config.plan_layout),
-                 "how tensors are split by hand: lines of a name, a dimension, an axis"),
+                 "how the script splits tensors: lines of a name, a dimension, an axis"),
     TC_OPT_VALUE(UINT, "plan-step", 0, "K", AT(config.plan_step),
                  "the step that is captured (default 2); the script ends after it"),
     TC_OPT_VALUE(UINT, "jobs", 'j', "N", AT(config.plan_jobs),
@@ -66,7 +66,7 @@ static const struct tc_opt options[] = {
     TC_OPT_SWITCH(FLAG, "strict", 0, AT(config.strict),
                   "exit with 125 if a part of tracing was switched off"),
     TC_OPT_SWITCH(FLAG, "progress", 0, AT(config.progress), "a status line while running"),
-    TC_OPT_SWITCH(FLAG, "quiet", 'q', AT(config.quiet), "no line of ours on stderr"),
+    TC_OPT_SWITCH(FLAG, "quiet", 'q', AT(config.quiet), "print no line of the tool on stderr"),
     TC_OPT_SWITCH(COUNT, "verbose", 'v', AT(config.verbose), "say what is traced and how"),
     TC_OPT_SPELLING(FLAG, "operators", 0, NULL, AT(operators)),
     /* as the Python tool spells it */
@@ -82,14 +82,14 @@ const struct tc_opt_tool collect_tool = {
     .name = "traincheck-collect",
     .summary = "Run a training job and write a trace of it, without changing the job.",
     .description =
-        "A script or module runs in this process, by the interpreter of the environment that the tool is\n"
-        "installed in, else of the active one, else python3 of PATH. A command after -- runs as a child,\n"
-        "and every Python process below it is traced. (The environment leads Python to the agent: not if\n"
-        "it was cleared, or with python -I, -E or -S.) Calls of torch and changes of the model's\n"
+        "A script or module runs in this process, with the interpreter of the environment that the tool\n"
+        "is installed in, else of the active one, else python3 of PATH. A command after -- runs as a\n"
+        "child, and every Python process below it is traced. (Python finds the agent by the environment:\n"
+        "not if that was cleared, or with python -I, -E or -S.) Calls of torch and changes of the model's\n"
         "variables go to the trace folder, one file for each process.\n"
-        "With --plan the operators of one step are written instead, rank by rank, for\n"
+        "With --plan the tool writes the operators of one step instead, rank by rank, for\n"
         "traincheck-check --plan; the script ends after that step.\n"
-        "Options of ours stand before the script; all that follows it belongs to the script.",
+        "Options of the tool come before the script; everything after it belongs to the script.",
     .usage = "[OPTION]... SCRIPT [ARGUMENT]...\n[OPTION]... -m MODULE [ARGUMENT]...\n"
              "[OPTION]... -- COMMAND [ARGUMENT]...",
     .examples = "  traincheck-collect -o trace train.py --epochs 2\n"

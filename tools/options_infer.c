@@ -13,7 +13,7 @@ static const struct tc_opt options[] = {
                  "where invariants go; - is stdout (default invariants.jsonl)"),
     TC_OPT_SWITCH(
         FLAG, "overwrite", 0, AT(overwrite),
-        "replace a file that holds no invariants, and invariants.jsonl where no output is named"),
+        "replace a file that holds no invariants, and invariants.jsonl if you name no output"),
     TC_OPT_VALUE(STRING, "evidence", 0, "FILE", AT(evidence),
                  "write evidence for a later run, infer nothing"),
     TC_OPT_VALUE(STRING, "failed", 0, "FILE", AT(failed),
@@ -34,20 +34,20 @@ static const struct tc_opt options[] = {
                   "also write invariants that others imply"),
     TC_OPT_SWITCH(
         FLAG, "no-excerpts", 0, AT(no_excerpts),
-        "with --specific: leave out of the file what the first two runs called, and their "
+        "with --specific: do not keep in the file what the first two runs called, and their "
         "sources"),
     TC_OPT_SWITCH(FLAG, "no-evidence", 0, AT(no_evidence),
-                  "with --specific: leave out of the file what --add needs"),
+                  "with --specific: do not keep in the file what --add needs"),
     TC_OPT_VALUE(LIST, "add", 0, "DIR", AT(add),
-                 "with --specific: a further healthy run, added to what the file of -o was learned "
-                 "from"),
+                 "with --specific: add a further healthy run to those that the file of -o was "
+                 "learned from"),
     TC_OPT_SWITCH(
         FLAG, "diff", 0, AT(diff),
-        "say what the second of two invariant files says and the first does not, in place of "
-        "learning"),
+        "learn nothing: say what the second of two invariant files claims and the first does "
+        "not"),
     TC_OPT_SWITCH(FLAG, "json", 0, AT(json), "with --diff: JSON Lines on stdout"),
     TC_OPT_SWITCH(FLAG, "list-relations", 0, AT(list_relations),
-                  "name the relations and what they say"),
+                  "name the relations and what they claim"),
     TC_OPT_VALUE(LIST, "validate", 0, "DIR", AT(validate),
                  "a further healthy trace: what breaks on it is dropped"),
     TC_OPT_VALUE(UINT, "jobs", 'j', "N", AT(jobs),

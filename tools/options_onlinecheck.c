@@ -13,24 +13,23 @@ static const struct tc_opt onlinecheck_options[] = {
     TC_OPT_VALUE(UINT, "lateness", 0, "SECONDS", AT(lateness_s),
                  "how long a step waits for a rank that is silent (default 30)"),
     TC_OPT_VALUE(UINT, "exit-on-idle", 0, "SECONDS", AT(idle_s),
-                 "end when nothing new came for so long (default: wait for the run to end)"),
+                 "end after so long without news (default: wait for the run to end)"),
     TC_OPT_VALUE(UINT, "report-interval", 0, "SECONDS", AT(report_interval_s),
                  "between reports while the run goes on (default 30; 0: only at the end)"),
     TC_OPT_VALUE(STRING, "on-violation", 0, "COMMAND", AT(on_violation),
-                 "run in a shell once for each finding, whose first violation it gets as JSON on "
-                 "stdin"),
+                 "run this in a shell for each finding, with its first violation as JSON on stdin"),
     TC_OPT_VALUE(UINT, "on-violation-timeout", 0, "SECONDS", AT(on_violation_limit_s),
-                 "end a command after so long, with all that it started (default 60; 0: never)"),
+                 "end a command after so long, with all it started (default 60; 0: never)"),
     TC_OPT_VALUE(
         STRING, "state", 0, "FILE", AT(state),
-        "remember what was told and run, so that a new start neither repeats nor loses it"),
+        "remember what was reported and run, so that a new start repeats and loses nothing"),
     TC_OPT_VALUE(UINT, "hang-after", 0, "SECONDS", AT(hang_after_s),
-                 "when nothing came for so long, say which ranks wait in which call, and for whom "
+                 "after so long without news, say which ranks wait in which call, and for whom "
                  "(default: never)"),
     TC_OPT_VALUE(
         STRING, "watch", 0, "ROOT", AT(watch),
-        "follow every run that appears in a folder of ROOT, each by the files of -i that know its "
-        "script (needs -o)"),
+        "follow every run that appears in a folder of ROOT, each with the files of -i that "
+        "were learned from its script (needs -o)"),
     TC_OPT_END,
 };
 
@@ -38,11 +37,11 @@ const struct tc_opt_tool onlinecheck_tool = {
     .name = "traincheck-onlinecheck",
     .summary = "Check a training run by invariants while it runs.",
     .description =
-        "Follows the trace folder that traincheck-collect writes, which need not be there yet. Each\n"
-        "finding is told on stdout as soon as the step of its first violation is on the disk. On a\n"
-        "terminal one line on stderr says how the check stands: the step, steps a second, findings, and\n"
-        "how far it is behind the run (lag). The check ends when all processes of the run have ended; it\n"
-        "then has the verdicts and reports of traincheck-check over the same folder.",
+        "Follows the trace folder that traincheck-collect writes, also before it exists. stdout shows each\n"
+        "finding as soon as the step of its first violation is on the disk. On a terminal one line on\n"
+        "stderr shows the state of the check: the step, steps a second, findings, and how far it is\n"
+        "behind the run (lag). The check ends when all processes of the run have ended. Then it has the\n"
+        "verdicts and reports of traincheck-check over the same folder.",
     .usage = "DIR -i FILE|@NAME... [OPTION]...\n"
              "--watch ROOT -i FILE|@NAME... -o DIR [OPTION]...",
     .examples = "  traincheck-onlinecheck trace -i invariants.jsonl\n"
