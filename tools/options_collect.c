@@ -33,7 +33,9 @@ static const struct tc_opt options[] = {
     TC_OPT_VALUE(UINT, "sampling-interval", 0, "N", AT(config.sampling_interval),
                  "trace every Nth step"),
     TC_OPT_VALUE(UINT, "warm-up-steps", 0, "N", AT(config.warm_up_steps),
-                 "trace each of the first N steps"),
+                 "trace each of the first N steps (default 0; with --budget 10)"),
+    TC_OPT_VALUE(PERCENT, "budget", 0, "PERCENT", AT(config.budget),
+                 "leave out steps so that tracing adds this to the run's time: 2%"),
     TC_OPT_VALUE(SIZE, "digest-budget", 0, "SIZE", AT(config.digest_budget),
                  "bytes of tensors read in full at one look (default 64M)"),
     TC_OPT_VALUE(CHOICE, "content", 0, "off|batches|full", AT(content),
@@ -94,6 +96,7 @@ const struct tc_opt_tool collect_tool = {
              "[OPTION]... -- COMMAND [ARGUMENT]...",
     .examples = "  traincheck-collect -o trace train.py --epochs 2\n"
                 "  traincheck-collect -i @all -o trace train.py --epochs 2\n"
+                "  traincheck-collect --budget 2% -o trace train.py --epochs 90\n"
                 "  traincheck-collect -i invariants.jsonl -- torchrun --nproc-per-node 2 train.py\n"
                 "  traincheck-collect --plan single train.py --tp 1\n"
                 "  traincheck-collect --plan parallel --plan-world 8 train.py --tp 4 --dp 2\n"

@@ -13,14 +13,15 @@
 #include "base/strbuf.h"
 
 enum tc_opt_kind {
-    TC_OPT_FLAG,   /* bool, set to true */
-    TC_OPT_COUNT,  /* unsigned, one more each time */
-    TC_OPT_STRING, /* const char *, borrowed from argv */
-    TC_OPT_LIST,   /* struct tc_opt_list, one more each time */
-    TC_OPT_NAMES,  /* struct tc_opt_list, each value may hold several with commas between */
-    TC_OPT_UINT,   /* unsigned */
-    TC_OPT_SIZE,   /* uint64_t, bytes: 4096, 64K, 16M, 2G, also with iB after the letter */
-    TC_OPT_CHOICE, /* unsigned, the position in the argument name: "auto|always|never" */
+    TC_OPT_FLAG,    /* bool, set to true */
+    TC_OPT_COUNT,   /* unsigned, one more each time */
+    TC_OPT_STRING,  /* const char *, borrowed from argv */
+    TC_OPT_LIST,    /* struct tc_opt_list, one more each time */
+    TC_OPT_NAMES,   /* struct tc_opt_list, each value may hold several with commas between */
+    TC_OPT_UINT,    /* unsigned */
+    TC_OPT_SIZE,    /* uint64_t, bytes: 4096, 64K, 16M, 2G, also with iB after the letter */
+    TC_OPT_PERCENT, /* unsigned, millionths: 2%, 0.5, up to 100 */
+    TC_OPT_CHOICE,  /* unsigned, the position in the argument name: "auto|always|never" */
 };
 
 struct tc_opt_list {

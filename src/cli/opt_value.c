@@ -83,6 +83,26 @@ static bool parse_size(const char *text, uint64_t *out)
     return true;
 }
 
+/* Up to four digits behind the point; the sign may be left out. */
+static bool parse_percent(const char *text, unsigned *out)
+{
+    uint64_t whole, n = 0;
+    unsigned n_digits = 0;
+    const char *end;
+
+    if (!parse_digits(text, &whole, &end) || whole > 100)
+        return false;
+    if (*end == '.')
+        for (end++; n_digits < 4 && *end >= '0' && *end <= '9'; n_digits++)
+            n = n * 10 + (uint64_t)(*end++ - '0');
+    if (end[-1] == '.' || strcmp(end + (*end == '%'), "") != 0)
+        return false;
+    for (; n_digits < 4; n_digits++)
+        n *= 10;
+    *out = (unsigned)(whole * 10000 + n);
+    return *out > 0 && *out <= 1000000;
+}
+
 static bool parse_choice(const char *choices, const char *text, unsigned *out)
 {
     size_t size = strlen(text);
@@ -127,6 +147,8 @@ enum tc_status tc_opt_value_set(const struct tc_opt_parser *parser, const struct
         return parse_uint(value, member) ? TC_OK : refuse(opt, value, "a whole number", err);
     case TC_OPT_SIZE:
         return parse_size(value, member) ? TC_OK : refuse(opt, value, "a size such as 64M", err);
+    case TC_OPT_PERCENT:
+        return parse_percent(value, member) ? TC_OK : refuse(opt, value, "a part such as 2%", err);
     case TC_OPT_CHOICE:
         return parse_choice(opt->argument, value, member) ? TC_OK
                                                           : refuse(opt, value, opt->argument, err);

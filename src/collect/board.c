@@ -34,15 +34,28 @@ struct told_file {
     _Atomic uint64_t id, bytes;
 };
 
+#define MAX_GROUPS   16
+#define N_CHOICES    64 /* so far a replica may be behind the others */
+#define BITS_OF_STEP 36
+
+/* The replicas of a job. */
+struct group {
+    _Atomic uint64_t replicas; /* 0: the row is free */
+    _Atomic uint64_t wanted;
+    _Atomic uint64_t choices[N_CHOICES]; /* the number plus 1, and the step */
+};
+
 struct board {
     uint64_t magic;
     _Atomic uint64_t processes, passed_by, files, steps, calls, records, dropped, errors, bytes;
+    _Atomic uint64_t budget_steps, budget_traced, budget_spent, budget_worked;
     _Atomic uint64_t lost_below, lost_from; /* steps: last + 1, and UINT64_MAX - first */
     atomic_bool has_torch;
     _Atomic int failure_state; /* enum failure */
     char failure[sizeof(((struct tc_board_totals *)0)->failure)];
     _Atomic uint64_t n_told;
     struct told_file told[MAX_FILES];
+    struct group groups[MAX_GROUPS];
     char program[512], next[1024]; /* written before any process is started */
 };
 
@@ -221,6 +234,10 @@ void tc_board_tell(const struct tc_board_totals *mine)
     atomic_fetch_add(&board->errors, mine->errors - told.errors);
     atomic_fetch_add(&board->bytes, mine->bytes - told.bytes);
     raise_to(&board->steps, mine->steps);
+    raise_to(&board->budget_steps, mine->budget_steps);
+    raise_to(&board->budget_traced, mine->budget_traced);
+    atomic_fetch_add(&board->budget_spent, mine->budget_spent - told.budget_spent);
+    atomic_fetch_add(&board->budget_worked, mine->budget_worked - told.budget_worked);
     if (mine->has_lost_steps) {
         raise_to(&board->lost_below, mine->last_lost + 1);
         raise_to(&board->lost_from, UINT64_MAX - mine->first_lost);
@@ -238,6 +255,46 @@ void tc_board_forked(void)
     mine_told = NULL;
 }
 
+/* NULL where the process is alone, or the board is full. */
+static struct group *group_of(uint64_t replicas)
+{
+    for (size_t i = 0; replicas && i < MAX_GROUPS; i++) {
+        uint64_t found = 0;
+
+        if (atomic_compare_exchange_strong(&board->groups[i].replicas, &found, replicas) ||
+            found == replicas)
+            return &board->groups[i];
+    }
+    return NULL;
+}
+
+uint64_t tc_board_choose(uint64_t replicas, uint64_t number, uint64_t step, uint64_t distance)
+{
+    struct group *group = group_of(replicas);
+    _Atomic uint64_t *choice = group ? &group->choices[number % N_CHOICES] : NULL;
+    const uint64_t mine = (number + 1) << BITS_OF_STEP | step;
+    uint64_t found = choice ? atomic_load(choice) : 0;
+
+    if (!choice || step >> BITS_OF_STEP)
+        return step;
+    while (found >> BITS_OF_STEP <= number)
+        if (atomic_compare_exchange_weak(choice, &found, mine)) {
+            atomic_store(&group->wanted, 0);
+            return step;
+        }
+    if (found >> BITS_OF_STEP > number + 1)
+        return step;
+    raise_to(&group->wanted, distance);
+    return found & ((UINT64_C(1) << BITS_OF_STEP) - 1);
+}
+
+uint64_t tc_board_wanted(uint64_t replicas)
+{
+    struct group *group = group_of(replicas);
+
+    return group ? atomic_load(&group->wanted) : 0;
+}
+
 void tc_board_sum(struct tc_board_totals *out)
 {
     *out = (struct tc_board_totals){
@@ -250,6 +307,10 @@ void tc_board_sum(struct tc_board_totals *out)
         .dropped = atomic_load(&board->dropped),
         .errors = atomic_load(&board->errors),
         .bytes = atomic_load(&board->bytes),
+        .budget_steps = atomic_load(&board->budget_steps),
+        .budget_traced = atomic_load(&board->budget_traced),
+        .budget_spent = atomic_load(&board->budget_spent),
+        .budget_worked = atomic_load(&board->budget_worked),
         .has_torch = atomic_load(&board->has_torch),
         .has_lost_steps = atomic_load(&board->lost_below) > 0,
         .first_lost = UINT64_MAX - atomic_load(&board->lost_from),
@@ -274,9 +335,20 @@ static void add_size(struct tc_strbuf *out, uint64_t bytes)
         tc_strbuf_addf(out, "%.1f MB", (double)bytes / 1e6);
 }
 
+/* " (after the warm-up 11 of 74 traced, which added 1.9 % of time)" */
+static void add_budget(struct tc_strbuf *out, const struct tc_board_totals *totals)
+{
+    if (totals->budget_steps)
+        tc_strbuf_addf(out, " (after the warm-up %llu of %llu traced, which added %.1f %% of time)",
+                       (unsigned long long)totals->budget_traced,
+                       (unsigned long long)totals->budget_steps,
+                       100.0 * (double)totals->budget_spent / (double)totals->budget_worked);
+}
+
 void tc_board_describe(struct tc_strbuf *out, const struct tc_board_totals *totals)
 {
     add_count(out, totals->steps, "step");
+    add_budget(out, totals);
     tc_strbuf_adds(out, ", ");
     add_count(out, totals->records, "record");
     tc_strbuf_adds(out, ", ");

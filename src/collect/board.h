@@ -27,8 +27,12 @@ struct tc_board_totals {
     uint64_t dropped;               /* lost, as they could not be written */
     uint64_t first_lost, last_lost; /* the steps of those, if has_lost_steps */
     bool has_lost_steps;
-    uint64_t errors;   /* parts of tracing that were switched off */
-    uint64_t bytes;    /* of the files */
+    uint64_t errors; /* parts of tracing that were switched off */
+    uint64_t bytes;  /* of the files */
+    /* Of a budget: steps behind the warm-up, those of them that were traced (of all processes: the
+     * most), the time since then that tracing took, and the job's own, in one unit. No steps: there
+     * is no budget. */
+    uint64_t budget_steps, budget_traced, budget_spent, budget_worked;
     bool has_torch;    /* torch was imported */
     char failure[128]; /* why writing ended before its time, or empty; of all: the first */
 };
@@ -60,6 +64,16 @@ void tc_board_forked(void);
  * more processes had files than the board has room for.
  */
 bool tc_board_told_of(uint64_t file_id, uint64_t *bytes);
+
+/*
+ * Which step is traced next is chosen by the first that gets there. replicas: a number that all of
+ * one group have and no others; 0: a process is alone. number: of the choice, counted by each from
+ * 0. distance: to the next that the caller could pay. Returns the step, which is the given one
+ * where the choice is its own, or was made too long ago to be known.
+ */
+uint64_t tc_board_choose(uint64_t replicas, uint64_t number, uint64_t step, uint64_t distance);
+/* The largest distance of those that had no choice last time, or 0. */
+uint64_t tc_board_wanted(uint64_t replicas);
 
 /* What all have told. Any thread, any process. */
 void tc_board_sum(struct tc_board_totals *out);

@@ -188,6 +188,14 @@ static enum tc_status check_target(const struct tc_collect_config *config, struc
     return TC_OK;
 }
 
+static enum tc_status check_sampling(const struct tc_collect_config *config, struct tc_error *err)
+{
+    if (config->budget && config->sampling_interval)
+        return tc_error_set(err, TC_E_USAGE,
+                            "--budget and --sampling-interval both say which steps are traced");
+    return TC_OK;
+}
+
 static void build_argv(struct run *run)
 {
     const struct tc_collect_config *config = run->config;
@@ -387,6 +395,8 @@ enum tc_status tc_collect_run(const struct tc_collect_config *config, int *exit_
     if (config->list_apis)
         return list_apis(config, exit_status, err);
     status = tc_plan_check_options(config, err);
+    if (status == TC_OK)
+        status = check_sampling(config, err);
     if (status == TC_OK)
         status = check_target(config, err);
     if (status == TC_OK)

@@ -65,7 +65,9 @@ struct tc_collect_config {
     size_t n_models_to_track;
 
     unsigned sampling_interval; /* trace every Nth step; 0 and 1: all */
-    unsigned warm_up_steps;     /* steps traced before sampling starts */
+    unsigned budget;            /* millionths of the job's own time that tracing may add; 0: all
+                                   steps are traced, or those of sampling_interval */
+    unsigned warm_up_steps;     /* steps traced before sampling starts; with a budget 0: 10 */
 
     uint64_t digest_budget; /* bytes of tensors digested in full at one look; 0: 64 MiB */
     enum tc_collect_content content;

@@ -33,6 +33,7 @@ static const char *about_traces(const struct tc_collect_config *config)
            : config->n_instrument      ? "--instrument"
            : config->apis_file         ? "--apis"
            : config->sampling_interval ? "--sampling-interval"
+           : config->budget            ? "--budget"
            : config->strict            ? "--strict"
                                        : NULL;
 }

@@ -15,6 +15,10 @@
 #include "base/fs.h"
 #include "relation/interest.h"
 
+/* Steps that are traced before a budget is kept. */
+#define DEFAULT_WARM_UP 10
+#define MIN_WARM_UP     3
+
 /*
  * A newline ends a setting; in a value, which may come from a file of others, it is escaped. No
  * JSON: to read that, the agent would import a module into the user's process.
@@ -172,6 +176,17 @@ static const char *content_word(enum tc_collect_content content)
     }
 }
 
+/* A budget is kept by what the first steps have cost; of the first the cost is not that of others.
+ */
+static unsigned warm_up_steps(const struct tc_collect_config *config)
+{
+    const unsigned n = config->warm_up_steps;
+
+    if (!config->budget)
+        return n;
+    return !n ? DEFAULT_WARM_UP : n < MIN_WARM_UP ? MIN_WARM_UP : n;
+}
+
 enum tc_status tc_select_settings(const struct tc_collect_config *config,
                                   const struct tc_select_run *run, struct tc_strbuf *out,
                                   struct tc_error *err)
@@ -183,7 +198,8 @@ enum tc_status tc_select_settings(const struct tc_collect_config *config,
     add_number(out, "buffer_size", config->buffer_size);
     add_number(out, "digest_budget", config->digest_budget);
     add_number(out, "sampling_interval", config->sampling_interval);
-    add_number(out, "warm_up_steps", config->warm_up_steps);
+    add_number(out, "budget", config->budget);
+    add_number(out, "warm_up_steps", warm_up_steps(config));
     add_flag(out, "tensor_methods", config->tensor_methods);
     add_flag(out, "operators", !config->no_operators);
     add_flag(out, "sources", !config->no_source);

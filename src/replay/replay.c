@@ -362,6 +362,7 @@ static const struct note {
     {"sampling-on",  on_sampling_on,  NULL       },
     {"rank",         on_rank,         NULL       },
     {"missing",      on_missing,      "collector"},
+    {"budget",       NULL,            NULL       },
     {"lost",         on_lost,         "lost"     },
     {"loop",         NULL,            NULL       }, /* as it is in all runs of the script */
 };

@@ -113,6 +113,74 @@ net.fit(o, 2); net.fit(o, 5)
         self.assertEqual(run.out, self.plain(LOOP + tail).out)
 
 
+LONG = LOOP.replace("range(4)", "range(100)").replace("net.eval()", "").replace("    with torch.no_grad(): loss_of(net(x), y)\n", "")
+WARM_UP = 10
+
+# Rank 1 has more to trace.
+RANKS = """
+import os, torch, torch.distributed as dist, torch.multiprocessing as mp
+from torch import nn
+def work(rank, path):
+    dist.init_process_group("gloo", "file://" + path, rank=rank, world_size=2)
+    torch.manual_seed(0)
+    net = nn.parallel.DistributedDataParallel(nn.Linear(4, 4))
+    o = torch.optim.SGD(net.parameters(), 0.01)
+    x = torch.randn(8, 4)
+    for i in range(300):
+        o.zero_grad(); loss = net(x).sum()
+        for _ in range(20 * rank): loss = loss + 0 * loss
+        loss.backward(); o.step()
+    dist.destroy_process_group()
+if __name__ == "__main__": mp.spawn(work, (os.path.abspath("store"),), nprocs=2)
+"""
+
+
+class Budget(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.host = Budget()
+        cls.host.setUp()
+        cls.addClassCleanup(cls.host.doCleanups)
+        cls.half = cls.host.traced(LONG, options=("--budget", "0.5%"))
+
+    def steps(self, run, file=None):
+        return sorted({r["step"] for r in run.records(file) if r["type"] == "step"})
+
+    def test_few_steps_are_traced_behind_the_warm_up(self):
+        self.assertEqual((self.half.code, self.half.err), (0, ""))
+        self.assert_no_errors(self.half)
+        steps = self.steps(self.half)
+        self.assertEqual(steps[:WARM_UP], list(range(WARM_UP)))
+        self.assertIn(len(steps) - WARM_UP, range(1, (400 - WARM_UP) // 2), steps)
+        self.assertEqual(self.half.records()[0]["sampling"], {"budget": 0.005, "warm_up": WARM_UP})
+
+    def test_notes_tell_of_the_gaps_and_of_what_was_kept(self):
+        notes = [r for r in self.half.records() if r["type"] == "note"]
+        gaps = [r["code"] for r in notes if r["code"].startswith("sampling")]
+        self.assertEqual(gaps, [("sampling-off", "sampling-on")[i % 2] for i in range(len(gaps))])
+        left_out = sum(r["count"] for r in notes if r["code"] == "sampling-on")
+        steps = self.steps(self.half)
+        self.assertEqual(left_out, steps[-1] + 1 - len(steps))
+        budget, = (r for r in notes if r["code"] == "budget")
+        self.assertEqual(budget["count"], len(steps) - WARM_UP)
+        said = f"400 steps (after the warm-up {budget['count']} of {400 - WARM_UP} traced, which added "
+        self.assertIn(said, self.half.said)
+
+    def test_what_it_pays_is_traced_whole(self):
+        slow = LONG.replace("range(100)", "range(15)").replace("o.step()", "o.step(); time.sleep(0.02)")
+        run = self.traced("import time\n" + slow, options=("--budget", "100", "--warm-up-steps", "5"))
+        self.assertEqual(self.steps(run), list(range(60)))
+        self.assertIn("(after the warm-up 55 of 55 traced", run.said)
+
+    def test_replicas_trace_the_same_steps(self):
+        run = self.traced(RANKS, options=("--budget", "1%"))
+        self.assertEqual((run.code, run.err), (0, ""))
+        self.assert_no_errors(run)
+        one, other = filter(None, (self.steps(run, file) for file in run.files()))
+        self.assertEqual(one, other)
+        self.assertIn(len(one) - WARM_UP, range(1, (300 - WARM_UP) // 2), one)
+
+
 ADAM = LOOP.replace("torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)",
                     "torch.optim.Adam(net.parameters(), lr=0.01)").replace("range(4)", "range(3)")
 

@@ -6,6 +6,7 @@
 
 #include "collect/agent/hook/policy.h"
 #include "collect/agent/hook/process.h"
+#include "collect/agent/hook/sampling.h"
 #include "collect/agent/hook/slots.h"
 #include "collect/agent/hook/steps.h"
 #include "collect/agent/hook/variables.h"
@@ -181,15 +182,15 @@ static PyObject *detail(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* set_sampling(interval, warm_up) */
+/* set_sampling(interval, warm_up, budget) */
 static PyObject *set_sampling(PyObject *self, PyObject *args)
 {
-    unsigned interval, warm_up;
+    unsigned interval, warm_up, budget;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "II", &interval, &warm_up))
+    if (!PyArg_ParseTuple(args, "III", &interval, &warm_up, &budget))
         return NULL;
-    tc_steps_set_sampling(interval, warm_up);
+    tc_sampling_set(interval, warm_up, budget);
     Py_RETURN_NONE;
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "collect/agent/hook/sampling.h"
 #include "collect/agent/hook/steps.h"
 #include "collect/agent/hook/variables.h"
 #include "collect/agent/say/queue.h"
@@ -89,7 +90,13 @@ static void tell_board(const struct tc_sink_stats *stats)
         .bytes = stats->file_bytes,
         .has_torch = process.has_torch,
     };
+    struct tc_sampling_totals sampled;
 
+    tc_sampling_total(tc_agent.step, &sampled);
+    mine.budget_steps = sampled.n_steps;
+    mine.budget_traced = sampled.n_traced;
+    mine.budget_spent = sampled.spent;
+    mine.budget_worked = sampled.worked;
     snprintf(mine.failure, sizeof(mine.failure), "%s",
              stats->failure[0] ? stats->failure : tc_agent.failure);
     tc_board_tell(&mine);

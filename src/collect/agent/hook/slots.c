@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "collect/agent/hook/calls.h"
+#include "collect/agent/hook/own_time.h"
 #include "collect/agent/hook/thunks.h"
 #include "collect/agent/say/frames.h"
 #include "collect/agent/torch/identity.h"
@@ -282,8 +283,10 @@ static PyObject *call_control(struct redirection *r, struct tc_thread *thread, P
 
 /* ---- the slot ---- */
 
-static PyObject *call_traced(struct redirection *r, struct tc_thread *thread, PyObject *callable,
-                             PyObject *const *args, size_t nargsf, PyObject *names)
+/* begin: of our own time, which ends where the callable is called. */
+static PyObject *call_traced(struct redirection *r, struct tc_thread *thread, uint64_t begin,
+                             PyObject *callable, PyObject *const *args, size_t nargsf,
+                             PyObject *names)
 {
     struct tc_arguments a = {args, (size_t)PyVectorcall_NARGS(nargsf), names};
     struct tc_span span;
@@ -292,12 +295,15 @@ static PyObject *call_traced(struct redirection *r, struct tc_thread *thread, Py
     thread->guard++;
     tc_call_begin(thread, r->hook.api, r->hook.sig, &a, &span);
     thread->guard--;
+    tc_own_time_end(begin);
     result = r->hook.after || r->hook.before
                  ? call_control(r, thread, callable, args, nargsf, names)
                  : call_original(r, callable, args, nargsf, names);
+    begin = tc_own_time_begin();
     thread->guard++;
     tc_call_end(thread, &span, result);
     thread->guard--;
+    tc_own_time_end(begin);
     return result;
 }
 
@@ -440,13 +446,16 @@ static PyObject *lead(struct redirection *r, PyObject *callable, PyObject *const
                       size_t nargsf, PyObject *names)
 {
     struct tc_thread *thread = tc_agent.enabled ? tc_thread_current() : NULL;
+    uint64_t begin;
 
     if (!thread || thread->guard)
         return call_original(r, callable, args, nargsf, names);
+    begin = tc_own_time_begin();
     if (is_event(r, thread)) {
         look_at_watched(thread);
-        return call_traced(r, thread, callable, args, nargsf, names);
+        return call_traced(r, thread, begin, callable, args, nargsf, names);
     }
+    tc_own_time_end(begin);
     return call_control(r, thread, callable, args, nargsf, names);
 }
 

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "collect/agent/hook/sampling.h"
 #include "collect/agent/hook/variables.h"
 #include "collect/agent/say/queue.h"
 #include "collect/agent/say/settings.h"
@@ -41,8 +42,7 @@ static struct {
     enum batch batch;
     int64_t asked_t; /* when the batch was asked for */
     TC_VEC(struct optimizer) optimizers;
-    int64_t interval, warm_up; /* sampling */
-    int64_t skipped_since;     /* the first step that is not traced */
+    int64_t skipped_since; /* the first step that is not traced */
 } steps;
 
 static struct optimizer *known(int64_t serial)
@@ -107,41 +107,28 @@ static bool may_cut(const struct tc_thread *thread)
 
 /* ---- sampling ---- */
 
-static bool is_sampled_step(int64_t number)
-{
-    return steps.interval < 2 || number < steps.warm_up ||
-           (number - steps.warm_up) % steps.interval == 0;
-}
-
 /* What other parts know of it. While it is not known to which of two steps records belong, they are
  * made for either. */
 static void show_step(void)
 {
     tc_agent.step = steps.number + (steps.batch == BATCH_EXPECTED);
-    tc_agent.is_skipped = !is_sampled_step(steps.number) &&
-                          !(steps.batch == BATCH_EXPECTED && is_sampled_step(steps.number + 1));
+    tc_agent.is_skipped = !tc_sampling_takes(steps.number) &&
+                          !(steps.batch == BATCH_EXPECTED && tc_sampling_takes(steps.number + 1));
 }
 
 /* It is known now: they are of the step of that number. */
 static void drop_if_skipped(int64_t number)
 {
-    if (!is_sampled_step(number))
+    if (!tc_sampling_takes(number))
         tc_queue_drop_calls();
-}
-
-void tc_steps_set_sampling(unsigned interval, unsigned warm_up)
-{
-    steps.interval = interval;
-    steps.warm_up = warm_up;
-    show_step();
 }
 
 /* The note between two steps of which only one is traced. */
 static void add_gap(struct tc_strbuf *line, int64_t from, int64_t to, int64_t t)
 {
-    if (is_sampled_step(from) == is_sampled_step(to))
+    if (tc_sampling_takes(from) == tc_sampling_takes(to))
         return;
-    if (is_sampled_step(from)) {
+    if (tc_sampling_takes(from)) {
         steps.skipped_since = to;
         tc_strbuf_addf(
             line,
@@ -163,7 +150,7 @@ static void add_gap(struct tc_strbuf *line, int64_t from, int64_t to, int64_t t)
 static void add_step(struct tc_strbuf *line, const struct tc_thread *thread, int64_t t,
                      const char *why)
 {
-    if (!is_sampled_step(steps.number))
+    if (!tc_sampling_takes(steps.number))
         return;
     tc_strbuf_adds(line, "{\"type\":\"step\",\"t\":");
     tc_strbuf_add_int(line, t);
@@ -247,7 +234,7 @@ static void cut(struct tc_thread *thread, const char *why)
 /* Cut before the batch that was fetched last. */
 static void cut_before_batch(struct tc_thread *thread, const char *why)
 {
-    bool was_skipped = !is_sampled_step(steps.number);
+    bool was_skipped = !tc_sampling_takes(steps.number);
 
     turn_page(thread, steps.asked_t, why);
     steps.batch = BATCH_NONE;
@@ -362,6 +349,7 @@ void tc_steps_finish(struct tc_thread *thread)
     keep_batch();
     if (!tc_agent.worker && (steps.has_call || steps.has_step))
         cut(thread, "end");
+    tc_sampling_finish(steps.number);
 }
 
 void tc_steps_reset(void)
@@ -372,5 +360,6 @@ void tc_steps_reset(void)
     steps.n_steps = 0;
     steps.previous = 0;
     tc_vec_release(&steps.optimizers);
+    tc_sampling_reset();
     show_step();
 }

@@ -23,7 +23,8 @@
  *   EXPECTED   a batch is asked for that would begin the next window; nothing else may cut it
  *
  * Sampling asks beside it whether the open window is traced, and in EXPECTED whether the next one
- * is.
+ * is (sampling.h). In one that is not tc_agent.is_skipped is set: nothing is recorded but calls
+ * that may hold many steps. Notes in the trace tell where such steps begin and end.
  */
 #ifndef TC_COLLECT_STEPS_H
 #define TC_COLLECT_STEPS_H
@@ -55,12 +56,6 @@ void tc_steps_data_end(bool got_batch);
 
 /* Close the last window. */
 void tc_steps_finish(struct tc_thread *thread);
-/*
- * Sampling: the first warm_up steps are traced, and from there on one of every interval; 0 or 1:
- * all. In the others tc_agent.is_skipped is set: nothing is recorded but calls that may hold many
- * steps. Notes in the trace tell where it begins and ends.
- */
-void tc_steps_set_sampling(unsigned interval, unsigned warm_up);
 /* In a forked child. */
 void tc_steps_reset(void);
 

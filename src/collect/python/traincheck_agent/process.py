@@ -39,6 +39,16 @@ def rank_and_world():
         return None, None
 
 
+def replicas():
+    """A number for the ranks of this host that make the same steps; 0 where there is one rank alone."""
+    _, world = rank_and_world()
+    if (world or 1) < 2:
+        return 0
+    parts = [os.getppid(), world, *(os.environ.get(name) for name in
+                                    ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT"))]
+    return agent.digest(repr(parts).encode(), None, ())
+
+
 MASK = "***"
 
 
@@ -88,6 +98,8 @@ def _record():
     if settings.number("sampling_interval") > 1:
         record["sampling"] = {"interval": settings.number("sampling_interval"),
                               "warm_up": settings.number("warm_up_steps")}
+    if settings.number("budget"):
+        record["sampling"] = {"budget": settings.number("budget") / 1e6, "warm_up": settings.number("warm_up_steps")}
     if settings.text("job"):
         record["job"] = settings.text("job")
     if settings.text("digest"):
