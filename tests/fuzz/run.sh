@@ -20,7 +20,7 @@ while [ $# -gt 0 ]; do
     esac
 done
 [ ${#targets[@]} -gt 0 ] ||
-    targets=(scan record zio safe suppress yaml apis invariants evidence excerpt plan verify import trace)
+    targets=(scan record zio safe suppress pickle yaml apis invariants evidence excerpt plan verify import trace)
 
 mkdir -p "$build"
 cmake -S "$root" -B "$build" -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTC_FUZZ=ON \
