@@ -21,13 +21,13 @@ struct check_options {
     unsigned fail_on; /* enum check_fail_on */
     unsigned color;   /* enum tc_app_when */
     unsigned verbose;
-    unsigned max_traces; /* 0: any number */
-    unsigned jobs;       /* of check alone; 0: all cores */
+    unsigned max_traces;   /* 0: any number */
+    unsigned jobs;         /* of check alone; 0: all cores */
+    unsigned hang_after_s; /* 0: nobody asks */
     bool no_html_report, overwrite, strict, exit_zero, json, progress, quiet;
     /* of onlinecheck alone */
     unsigned lateness_s, idle_s, report_interval_s, on_violation_limit_s;
     const char *on_violation, *state;
-    unsigned hang_after_s;
     const char *watch; /* the folder of many runs, in place of a trace */
     /* of check alone: a plan in place of traces */
     const char *plan, *plan_reference;

@@ -34,6 +34,9 @@ const struct tc_opt check_shared_options[] = {
     TC_OPT_SWITCH(FLAG, "strict", 0, AT(strict),
                   "exit with 3 if the trace leaves an invariant unchecked, or is damaged"),
     TC_OPT_SWITCH(FLAG, "exit-zero", 0, AT(exit_zero), "exit with 0 although there are violations"),
+    TC_OPT_VALUE(UINT, "hang-after", 0, "SECONDS", AT(hang_after_s),
+                 "where no rank told anything for so long, say which wait in which call, and for "
+                 "whom (default: never)"),
     TC_OPT_VALUE(CHOICE, "color", 0, TC_APP_WHEN, AT(color),
                  "colours on stdout (auto: on a terminal, unless NO_COLOR is set)"),
     TC_OPT_SWITCH(FLAG, "progress", 0, AT(progress),
@@ -113,6 +116,7 @@ const struct tc_opt_tool check_tool = {
         "  traincheck-check --explain EC-3f9a1c20 -i invariants.jsonl run1\n"
         "  traincheck-check run1 -i invariants.jsonl --accept --note 'wider model, PR 312'\n"
         "  traincheck-check runs/*/ --each -i @all -o checks --skip-checked\n"
+        "  traincheck-check run1 -i invariants.jsonl --hang-after 300\n"
         "  traincheck-check after --against before\n"
         "  traincheck-check rest --against whole --resumed\n"
         "  traincheck-check --plan parallel --plan-reference single\n",

@@ -23,9 +23,6 @@ static const struct tc_opt onlinecheck_options[] = {
     TC_OPT_VALUE(
         STRING, "state", 0, "FILE", AT(state),
         "remember what was reported and run, so that a new start repeats and loses nothing"),
-    TC_OPT_VALUE(UINT, "hang-after", 0, "SECONDS", AT(hang_after_s),
-                 "after so long without news, say which ranks wait in which call, and for whom "
-                 "(default: never)"),
     TC_OPT_VALUE(
         STRING, "watch", 0, "ROOT", AT(watch),
         "follow every run that appears in a folder of ROOT, each with the files of -i that "

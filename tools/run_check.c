@@ -17,6 +17,7 @@
 
 #include "base/fs.h"
 #include "base/vec.h"
+#include "hang_told.h"
 #include "notes.h"
 #include "overwrite.h"
 #include "track.h"
@@ -366,12 +367,16 @@ enum tc_status check_run(struct tc_app *app, void *options_, struct tc_error *er
     struct tc_notes *notes = tc_notes_new();
     struct tc_check_config config = check_config(app, options);
     struct track track;
+    size_t n_hangs = 0;
     status = tc_check_run(&config, &result, notes, err);
     if (status == TC_OK && !options->explain.n) {
         track_begin(&track, app, options);
+        status = hang_look(app, options, &track, result.n_findings, &n_hangs, notes, err);
         track_end(&track, true);
     }
     check_end(app, options, status, &result, notes);
+    if (n_hangs && !status)
+        hang_end(app, options);
     if (status == TC_OK)
         status = accept_if_asked(app, options, &config, &result, notes, err);
     tc_notes_free(notes);

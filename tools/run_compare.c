@@ -50,9 +50,11 @@ static enum tc_status validate(const struct check_options *options, struct tc_er
     if (options->traces.n > 1)
         return tc_error_set(err, TC_E_USAGE, "--against compares one run: '%s' is a second one",
                             options->traces.items[1]);
-    if (options->explain.n || options->suppress || options->metrics || options->track.n)
-        return tc_error_set(err, TC_E_USAGE,
-                            "--against excludes --explain, --suppress, --metrics and --track");
+    if (options->explain.n || options->suppress || options->metrics || options->track.n ||
+        options->hang_after_s)
+        return tc_error_set(
+            err, TC_E_USAGE,
+            "--against excludes --explain, --suppress, --metrics, --track and --hang-after");
     return validate_formats(options, err);
 }
 

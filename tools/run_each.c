@@ -196,9 +196,10 @@ static enum tc_status validate(const struct check_options *o, struct tc_error *e
     if (o->skip_checked && !o->output_dir)
         return tc_error_set(err, TC_E_USAGE,
                             "--skip-checked needs -o: the output folder of the earlier check");
-    if (o->explain.n || o->accept || o->metrics || o->track.n)
-        return tc_error_set(err, TC_E_USAGE,
-                            "--each excludes --explain, --accept, --metrics and --track");
+    if (o->explain.n || o->accept || o->metrics || o->track.n || o->hang_after_s)
+        return tc_error_set(
+            err, TC_E_USAGE,
+            "--each excludes --explain, --accept, --metrics, --track and --hang-after");
     for (size_t i = 0; i < o->formats.n; i++)
         if (!strcmp(o->formats.items[i], "github"))
             return tc_error_set(err, TC_E_USAGE, "--each excludes --format github");

@@ -7,13 +7,9 @@
 
 #include <inttypes.h>
 
-#include "online/hang.h"
+#include "hang_told.h"
 #include "online/loop.h"
 #include "online/online.h"
-
-enum {
-    EXIT_VIOLATIONS = 1
-};
 
 struct onlinecheck {
     struct tc_app *app;
@@ -92,20 +88,9 @@ static void show(void *context, const struct tc_online_standing *s)
 static void tell_hang(void *context, const struct tc_json *finding)
 {
     struct onlinecheck *online = context;
-    struct tc_strbuf json = TC_STRBUF_INIT, text = TC_STRBUF_INIT;
 
     online->is_hung = true;
-    tc_json_print(finding, &json);
-    tc_strbuf_addc(&json, '\n');
-    tc_hang_text(finding, &text);
-    tc_strbuf_addc(&text, '\n');
-    track_tell(&online->track, json.text, json.size);
-    if (online->options->json)
-        tc_app_write(online->app, json.text, json.size);
-    else
-        tc_app_write(online->app, text.text, text.size);
-    tc_strbuf_release(&json);
-    tc_strbuf_release(&text);
+    hang_tell(online->app, online->options, &online->track, finding);
 }
 
 enum tc_status onlinecheck_run(struct tc_app *app, void *options_, struct tc_error *err)
@@ -144,8 +129,8 @@ enum tc_status onlinecheck_run(struct tc_app *app, void *options_, struct tc_err
     status = tc_online_run_watched(&config, &watch, &result, notes, err);
     track_end(&online.track, status == TC_OK || (status == TC_E_INTERRUPTED && result.n_records));
     check_end(app, options, status, &result, notes);
-    if (online.is_hung && !status && !options->exit_zero)
-        app->exit_status = EXIT_VIOLATIONS;
+    if (online.is_hung && !status)
+        hang_end(app, options);
     tc_notes_free(notes);
     return status;
 }

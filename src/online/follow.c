@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "online/flight.h"
 #include "online/hang.h"
 #include "trace/lag.h"
 
@@ -186,8 +187,12 @@ static const struct tc_process *process_of(void *context, size_t i)
 
 struct tc_json *tc_follow_hang(const struct tc_follow *f, uint64_t quiet_s)
 {
-    return tc_hang_finding(f->hang, f->files.n, process_of, f->replay, quiet_s,
-                           f->check->config->traces[0]);
+    const char *trace = f->check->config->traces[0];
+    struct tc_json *finding =
+        tc_hang_finding(f->hang, f->files.n, process_of, f->replay, quiet_s, trace);
+
+    tc_flight_add(finding, trace, f->check->notes);
+    return finding;
 }
 
 enum tc_status tc_follow_finish(struct tc_follow *f, bool is_whole, struct tc_error *err)

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/safe.h"
+#include "online/flight.h"
+#include "online/rank_list.h"
 #include "trace/role.h"
-
-#define MAX_RANKS 16 /* that a line names */
 
 struct open_call {
     int64_t id;
@@ -187,23 +187,16 @@ static void add_call(const struct tc_hang *hang, tc_sym fn, struct tc_strbuf *ou
     tc_strbuf_addf(out, "%s()", dot ? dot + 1 : text);
 }
 
-/* "rank 1", "ranks 0, 2 and 3" of those that wait, or of the others. */
+/* Those that wait, or the others. */
 static void add_ranks(const struct ranks *ranks, bool waiting, struct tc_strbuf *out)
 {
-    const size_t n = waiting ? ranks->n_waiting : ranks->items.n - ranks->n_waiting;
-    size_t told = 0;
+    TC_VEC(int64_t) numbers = {0};
 
-    tc_strbuf_adds(out, n == 1 ? "rank " : "ranks ");
-    for (size_t i = 0; i < ranks->items.n && told < MAX_RANKS; i++) {
-        if ((ranks->items.items[i].waits != NULL) != waiting)
-            continue;
-        if (told)
-            tc_strbuf_adds(out, told + 1 == n ? " and " : ", ");
-        tc_strbuf_addf(out, "%lld", (long long)ranks->items.items[i].number);
-        told++;
-    }
-    if (n > told)
-        tc_strbuf_addf(out, " and %zu more", n - told);
+    for (size_t i = 0; i < ranks->items.n; i++)
+        if ((ranks->items.items[i].waits != NULL) == waiting)
+            tc_vec_push(&numbers, ranks->items.items[i].number);
+    tc_rank_list_add(numbers.items, numbers.n, out);
+    tc_vec_release(&numbers);
 }
 
 static void add_sentence(const struct tc_hang *hang, const struct ranks *ranks,
@@ -314,16 +307,33 @@ static struct tc_json *to_json(const struct tc_hang *hang, const struct ranks *r
     return object;
 }
 
+/* Launchers have no rank: where others have one they are none of them. */
+static void add_ranks_of(struct ranks *ranks, const struct tc_hang *hang, size_t n,
+                         const struct tc_process *(*process)(void *context, size_t i),
+                         void *context)
+{
+    bool has_ranks = false;
+
+    for (size_t i = 0; i < n && i < hang->files.n; i++) {
+        const struct tc_process *p = process(context, i);
+        has_ranks |= p && !p->is_worker && p->rank >= 0;
+    }
+    for (size_t i = 0; i < n && i < hang->files.n; i++) {
+        const struct tc_process *p = process(context, i);
+        if (p && !p->is_worker && (p->rank >= 0 || !has_ranks))
+            add_rank(ranks, &hang->files.items[i], p);
+    }
+    if (ranks->items.n)
+        qsort(ranks->items.items, ranks->items.n, sizeof(*ranks->items.items), compare_ranks);
+}
+
 struct tc_json *tc_hang_finding(const struct tc_hang *hang, size_t n,
                                 const struct tc_process *(*process)(void *context, size_t i),
                                 void *context, uint64_t quiet_s, const char *trace)
 {
     struct ranks ranks = {.by_number = TC_MAP_INIT};
 
-    for (size_t i = 0; i < n && i < hang->files.n; i++)
-        if (!process(context, i)->is_worker)
-            add_rank(&ranks, &hang->files.items[i], process(context, i));
-    qsort(ranks.items.items, ranks.items.n, sizeof(*ranks.items.items), compare_ranks);
+    add_ranks_of(&ranks, hang, n, process, context);
     find_waiting(&ranks, TC_ROLE_COLLECTIVE);
     if (!ranks.n_waiting)
         find_waiting(&ranks, TC_ROLE_BACKWARD);
@@ -377,12 +387,13 @@ static void add_lines(struct tc_strbuf *out, const struct tc_json *ranks)
             tc_vec_push(&lines, (struct tc_strbuf)TC_STRBUF_INIT);
             tc_vec_push(&counts, 0);
         }
-        if (counts.items[i]++ < MAX_RANKS)
+        if (counts.items[i]++ < TC_RANK_LIST_MAX)
             tc_strbuf_addf(&lines.items[i], "%s%.0f", counts.items[i] > 1 ? ", " : "",
                            tc_json_to_number(tc_json_get(r, "rank"), 0));
     }
     for (size_t i = 0; i < lines.n; i++) {
-        const size_t more = counts.items[i] > MAX_RANKS ? counts.items[i] - MAX_RANKS : 0;
+        const size_t more =
+            counts.items[i] > TC_RANK_LIST_MAX ? counts.items[i] - TC_RANK_LIST_MAX : 0;
         tc_strbuf_addf(out, "      rank%s %s", counts.items[i] == 1 ? "" : "s",
                        lines.items[i].text);
         if (more)
@@ -406,4 +417,5 @@ void tc_hang_text(const struct tc_json *finding, struct tc_strbuf *out)
         tc_strbuf_addf(out, ", in step %.0f", tc_json_to_number(tc_json_get(finding, "step"), 0));
     tc_strbuf_addc(out, '\n');
     add_lines(out, tc_json_get(finding, "ranks"));
+    tc_flight_text(finding, out);
 }

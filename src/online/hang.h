@@ -23,8 +23,8 @@ void tc_hang_feed(struct tc_hang *hang, size_t file, const struct tc_record *rec
 
 /*
  * How the ranks stand, as a finding of docs/violation-format.md of the kind "hang" without its
- * number: process(context, i) is that of file i, of n files; nothing came for so many seconds. The
- * caller owns it.
+ * number: process(context, i) is that of file i, of n files, NULL if it was not there yet; nothing
+ * came for so many seconds. The caller owns it.
  */
 struct tc_json *tc_hang_finding(const struct tc_hang *hang, size_t n,
                                 const struct tc_process *(*process)(void *context, size_t i),

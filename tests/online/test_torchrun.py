@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 import sys
 import time
+from unittest.mock import ANY
 
 import live
 
@@ -58,7 +59,8 @@ class Torchrun(live.Case):
         invariants = self.work / "invariants.jsonl"
         invariants.write_text("".join(json.dumps(i) + "\n" for i in INVARIANTS))
         checker = self.follow("trace", "-i", invariants, "-o", "report", "--json", "--hang-after", "5")
-        job = self.job(3, "wait.py", 6, 1, 4, 15)
+        prefix = self.work / "trace" / "nccl_trace_rank_"
+        job = self.job(3, "wait.py", 6, 1, 4, 15, *([prefix] if HAS_RECORDER else []))
         live.PATIENCE = 120
         checker.wait_for(checker.out, "rank 1 is not in all_reduce(), in which ranks 0 and 2 wait")
         self.assertIsNone(job.poll())
@@ -69,10 +71,20 @@ class Torchrun(live.Case):
         self.assertTrue(lines[1].endswith(".backward()"), lines)  # it sleeps behind that
         self.assertEqual([r["collectives"] for r in finding["ranks"]], [5, 4, 5])
         self.assertEqual((finding["step"], finding["rank"]), (4, 1))
+        self.assertEqual(HAS_RECORDER, "flight" in finding)
+        if HAS_RECORDER:
+            flight = finding["flight"]
+            self.assertEqual((flight["group"], flight["call"], flight["ranks"], [m["rank"] for m in flight["missing"]]),
+                             ("default_pg", "all_reduce()", [0, 2], [1]))
+            self.assertEqual(flight["number"], flight["missing"][0]["number"] + 1)
+            self.assertEqual(flight["at"].partition(":")[2], finding["ranks"][0]["at"].rpartition(":")[2])
         output, _ = job.communicate(timeout=120)
         self.assertEqual(job.returncode, 0, output.decode())
         self.assertEqual(checker.wait(), 1, checker.stderr())
         self.assertIn("the run goes on", checker.stderr())
+        p = live.run("check", "trace", "-i", invariants, "-o", "offline", "-q", "--json", "--hang-after", "5", cwd=self.work)
+        afterwards = [f for f in map(json.loads, p.stdout.splitlines()) if f.get("kind") == "hang"]
+        self.assertIn({**finding, "when": ANY, "finding": ANY}, afterwards, p.stderr.decode())
 
 
 if __name__ == "__main__":
@@ -81,4 +93,5 @@ if __name__ == "__main__":
     parser.add_argument("--python", required=True)
     options, rest = parser.parse_known_args()
     live.BIN, PYTHON = options.bin.resolve(), options.python
+    HAS_RECORDER = subprocess.run([PYTHON, "-c", "from torch._C._distributed_c10d import _dump_fr_trace"], stderr=subprocess.DEVNULL).returncode == 0
     live.unittest.main(argv=[sys.argv[0], *rest])
