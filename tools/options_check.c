@@ -35,8 +35,8 @@ const struct tc_opt check_shared_options[] = {
                   "exit with 3 if the trace leaves an invariant unchecked, or is damaged"),
     TC_OPT_SWITCH(FLAG, "exit-zero", 0, AT(exit_zero), "exit with 0 although there are violations"),
     TC_OPT_VALUE(UINT, "hang-after", 0, "SECONDS", AT(hang_after_s),
-                 "where no rank told anything for so long, say which wait in which call, and for "
-                 "whom (default: never)"),
+                 "after so long without news, say which ranks wait in which call, and for whom "
+                 "(default: never)"),
     TC_OPT_VALUE(CHOICE, "color", 0, TC_APP_WHEN, AT(color),
                  "colours on stdout (auto: on a terminal, unless NO_COLOR is set)"),
     TC_OPT_SWITCH(FLAG, "progress", 0, AT(progress),
