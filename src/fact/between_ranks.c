@@ -22,7 +22,6 @@
 #define MIN_NUMBERS 3
 /* Where the ranks have something else, fewer than one in so many may be the same by chance; and of
  * fewer occasions nothing is said, but of seeds. */
-#define RARE      8
 #define MIN_OTHER 3
 /* So many occasions are. */
 #define MAX_OCCASIONS 64
@@ -200,7 +199,7 @@ static const char *outcome_of(const struct tc_facts *facts, const struct compari
 {
     if (c->n_same == c->n)
         return c->is_sure ? TC_FACT_RANKS_SAME : NULL;
-    if (facts->table.is_judging || c->n_same * RARE < c->n)
+    if (facts->table.is_judging || c->n_same * TC_FACT_PARTS < c->n)
         return facts->table.is_judging || c->is_sure_other ? TC_FACT_RANKS_OTHER : NULL;
     return TC_FACT_SOME;
 }

@@ -31,8 +31,6 @@ void tc_fact_sequence_add(struct tc_facts *facts, struct tc_fact_sequence **sequ
 
 /* So many changes are phases of a training, and its reports. */
 #define MAX_CHANGES 4
-/* Of fewer steps nothing is said. */
-#define MIN_STEPS 8
 
 static bool has_period(const struct tc_fact_sequence *s, size_t n, size_t period)
 {
@@ -48,7 +46,7 @@ static bool is_drawn(const struct tc_fact_sequence *s, uint64_t n_windows)
     const size_t n = n_later < TC_FACT_SEQUENCE ? n_later : TC_FACT_SEQUENCE;
     size_t n_changes = 0;
 
-    if (!s || n < MIN_STEPS)
+    if (!s || n < TC_FACT_ENOUGH)
         return false;
     for (size_t i = 1; i < n; i++)
         n_changes += s->values[i] != s->values[i - 1];

@@ -23,8 +23,6 @@
 #define EARLY 3
 /* So far it leaps from one step to another where a step has a task of its own. */
 #define LEAP 2.0
-/* A process without an optimizer has no steps: so many calls are early there. */
-#define EARLY_CALLS 12
 /* In place of a range. */
 #define VARIES "\"varies\""
 
@@ -45,9 +43,8 @@ static struct tc_fact_scalar *scalar_of(struct tc_fact_watch *w, uint32_t subjec
     return &w->scalars.items[*place];
 }
 
-static tc_fact_lead judge(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
-                          tc_sym path, enum tc_attribute attribute, double number,
-                          tc_fact_lead cause)
+static tc_fact_lead judge(struct tc_facts *facts, uint32_t subject, tc_sym path,
+                          enum tc_attribute attribute, double number, tc_fact_lead cause)
 {
     const uint32_t slot = tc_fact_table_slot(&facts->table, subject, path, attribute);
     struct tc_fact_range expected;
@@ -55,9 +52,6 @@ static tc_fact_lead judge(struct tc_facts *facts, struct tc_fact_watch *w, uint3
     int size;
 
     if (slot == UINT32_MAX)
-        return 0;
-    if (attribute == TC_ATTRIBUTE_ABOUT && !w->n_windows &&
-        ++scalar_of(w, subject, path, attribute)->range.n > EARLY_CALLS)
         return 0;
     const tc_sym value = facts->table.slots.items[slot].fact.value;
     const struct tc_fact_range seen = {number, number, 1};
@@ -79,7 +73,7 @@ static tc_fact_lead meet_number(struct tc_facts *facts, struct tc_fact_watch *w,
     const tc_sym path = tc_strtab_intern_text(facts->table.symbols, name);
 
     if (facts->table.is_judging)
-        return judge(facts, w, subject, path, attribute, number, cause);
+        return judge(facts, subject, path, attribute, number, cause);
     struct tc_fact_range *range = &scalar_of(w, subject, path, attribute)->range;
     range->low = fmin(range->low, number);
     range->high = fmax(range->high, number);

@@ -55,9 +55,6 @@ static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
     say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &present);
 }
 
-/* Of calls of one API, fewer than one of so many are those of a stage by chance. */
-#define MIN_PART 8
-
 /*
  * Its calls of one stage: what is set to zero for each evaluation is set to zero elsewhere, too.
  * The stage of what is called once and after the last step is that in which the run happened to
@@ -74,28 +71,19 @@ static void say_present(struct tc_facts *facts, const struct tc_fact_watch *w,
     const struct tc_fact_label *label = tc_fact_label_of(w, &subject);
     const uint64_t n_elsewhere = label && label->n > c->n_all ? label->n - c->n_all : 0;
     if (!facts->table.is_judging &&
-        (c->n_all * (MIN_PART - 1) < n_elsewhere ||
-         (label && label->is_operator && c->n_all < TC_FACT_MIN_MET && c->n_all < n_elsewhere)))
+        (c->n_all * (TC_FACT_PARTS - 1) < n_elsewhere ||
+         (label && label->is_operator && c->n_all < TC_FACT_ENOUGH && c->n_all < n_elsewhere)))
         return;
     subject.kind = TC_SUBJECT_RUN;
     say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &met);
 }
 
-/* Where so many calls in a row are made now and then, which of them it comes from may be chance. */
-static bool is_of_a_row(const struct tc_facts *facts, const struct tc_subject *flow)
-{
-    const tc_sym start = flow->fields[TC_FACT_IN_OF];
-
-    return start != TC_NO_SYM && strstr(tc_strtab_text(facts->table.symbols, start), "number ");
-}
-
 static void say_flows(struct tc_facts *facts, const struct tc_fact_watch *w,
                       const struct tc_fact_counter *c)
 {
-    if (!facts->table.is_judging &&
-        (tc_fact_is_uneven(facts, w, &c->subject) || is_of_a_row(facts, &c->subject)))
+    if (!facts->table.is_judging && tc_fact_is_uneven(facts, w, &c->subject))
         return;
-    if (c->n_all >= (facts->table.is_judging ? 1 : TC_FACT_MIN_MET))
+    if (c->n_all >= (facts->table.is_judging ? 1 : TC_FACT_ENOUGH))
         tc_fact_say(facts, &c->subject, TC_NO_SYM, TC_ATTRIBUTE_FLOWS_EVER, "true");
 }
 
@@ -116,7 +104,6 @@ static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
 static void say_learned(struct tc_facts *facts, struct tc_fact_watch *w)
 {
     tc_fact_take_back_drawn(facts, w);
-    tc_fact_take_back_order(facts, w);
     tc_fact_settle_said(facts, 1, 0, NULL);
     tc_fact_say_insides(facts, w);
     tc_fact_say_scalars(facts, w);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "fact/rule.h"
 #include "fact/tensor_content.h"
 #include "relation/form.h"
 
@@ -58,18 +59,16 @@ enum tc_fact_again tc_fact_meet_operands(struct tc_fact_history *history, uint64
 
 /* Of later rows nothing is told: a long run must not grow with its data. */
 #define MAX_ROWS 8192
-/* One of so many rows that a model was trained on is no chance. */
-#define MIN_PART 8
 /* Digits of a row. */
 #define ROW 8
 
 /* Few may be equal by chance. */
 static const char *share(size_t n, size_t of)
 {
-    return n == 0              ? TC_FACT_NONE
-           : n * MIN_PART < of ? TC_FACT_FEW
-           : n < of            ? TC_FACT_SOME
-                               : "\"all\"";
+    return n == 0                   ? TC_FACT_NONE
+           : n * TC_FACT_PARTS < of ? TC_FACT_FEW
+           : n < of                 ? TC_FACT_SOME
+                                    : "\"all\"";
 }
 
 void tc_fact_keep_rows(struct tc_fact_history *history, uint64_t digest, struct tc_str rows)

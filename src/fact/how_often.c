@@ -54,7 +54,7 @@ static tc_sym met_value(struct tc_strtab *symbols, enum tc_attribute attribute, 
 static bool is_far(enum tc_attribute attribute, const struct tc_fact_part *met)
 {
     if (attribute == TC_ATTRIBUTE_PRESENT)
-        return met->n >= TC_FACT_MIN_MET;
+        return met->n >= TC_FACT_ENOUGH;
     return met->n == met->of || met->n >= 2 * met->of || met->of >= 2 * met->n;
 }
 

@@ -9,9 +9,6 @@
 
 extern const struct tc_fact_rule tc_fact_how_often;
 
-/* What is met a few times a run may not be met in another one. */
-#define TC_FACT_MIN_MET 8
-
 /* So many calls in so many steps. Learning keeps one per run, as the text "3 of 20". */
 struct tc_fact_part {
     uint64_t n, of;

@@ -19,8 +19,6 @@
 #define OTHER_BATCH 2.0 /* of a batch there are many numbers */
 /* Smaller ones are nothing. */
 #define NOTHING 1e-6
-/* Of fewer distinct elements the number is chance. */
-#define MIN_DISTINCT 8
 
 bool tc_fact_read_range(const struct tc_strtab *symbols, tc_sym value, struct tc_fact_range *range)
 {
@@ -78,7 +76,7 @@ static tc_sym propose(struct tc_strtab *symbols, enum tc_attribute attribute,
             return TC_NO_SYM;
         is_narrow = join_ranges(&all, &range);
     }
-    if (!is_narrow || (attribute == TC_ATTRIBUTE_DISTINCT && all.low < MIN_DISTINCT))
+    if (!is_narrow || (attribute == TC_ATTRIBUTE_DISTINCT && all.low < TC_FACT_ENOUGH))
         return TC_NO_SYM;
     tc_fact_print_range(&all, &text);
     const tc_sym value = tc_strtab_intern(symbols, text.text, text.size);

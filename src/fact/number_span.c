@@ -15,8 +15,7 @@
 #include "base/strbuf.h"
 #include "fact/one_value.h"
 
-/* Of fewer calls, or fewer different numbers, nothing is said. */
-#define MIN_CALLS   8
+/* Of fewer different numbers nothing is said. */
 #define MIN_NUMBERS 4
 
 static bool is_of_receiver(const struct tc_strtab *symbols, const struct tc_fact *fact)
@@ -43,7 +42,7 @@ bool tc_fact_tell_span(const struct tc_strtab *symbols, const struct tc_fact_slo
                        struct tc_strbuf *out)
 {
     if (is_of_receiver(symbols, &slot->fact) || count_numbers(&slot->span) < MIN_NUMBERS ||
-        slot->span.n_calls < MIN_CALLS)
+        slot->span.n_calls < TC_FACT_ENOUGH)
         return false;
     print_span(&slot->span, out);
     return true;

@@ -167,16 +167,14 @@ void tc_fact_excuse(struct tc_facts *facts, uint32_t slot, enum tc_excuse excuse
 }
 
 /* How many samples are drawn may depend on what was drawn before. So a list that is not short may
- * be nearly as long, and what makes data before training be called nearly as often: off by so much.
- */
-#define NOT_SHORT 16
-#define NEARLY    8
+ * be nearly as long, and what makes data before training be called nearly as often. */
+#define NOT_SHORT (2 * TC_FACT_PARTS)
 
 static bool is_nearly_as_many(const char *number, const char *other)
 {
     const double n = strtod(number, NULL), m = strtod(other, NULL);
 
-    return n >= NOT_SHORT && fabs(n - m) * NEARLY <= n;
+    return n >= NOT_SHORT && fabs(n - m) * TC_FACT_PARTS <= n;
 }
 
 /* Or a few rows are equal by chance. */

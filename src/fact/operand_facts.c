@@ -186,8 +186,7 @@ static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
         return; /* of its content the last such call told */
     tc_fact_tensor(&t, tensor);
     for (size_t i = 0; i < TC_N_CONTENT; i++) {
-        if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM &&
-            ((is_sample(r) && t.summary) || is_choice))
+        if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM && is_choice)
             continue;
         tc_strbuf_reset(&r->text);
         if (!tc_fact_content(i, &t, is_computed, &r->text) ||

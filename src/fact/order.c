@@ -31,7 +31,6 @@ static int compare_labels(const struct tc_strtab *symbols, const struct tc_fact_
 static void say_pair(struct tc_facts *facts, const struct tc_fact_label *a,
                      const struct tc_fact_label *b)
 {
-    const bool is_drawn = a->is_drawn || b->is_drawn;
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_RUN);
 
     if (compare_labels(facts->table.symbols, a, b) > 0) {
@@ -44,9 +43,7 @@ static void say_pair(struct tc_facts *facts, const struct tc_fact_label *a,
     subject.fields[TC_FACT_IN] = b->fn;
     subject.fields[TC_FACT_IN_OF] = b->of;
     tc_fact_say(facts, &subject, TC_NO_SYM, TC_ATTRIBUTE_BEFORE,
-                is_drawn              ? TC_FACT_DRAWN
-                : a->order < b->order ? "true"
-                                      : "false");
+                a->order < b->order ? "true" : "false");
 }
 
 static int by_order(const void *a, const void *b)
@@ -68,17 +65,6 @@ static size_t find_ordered(const struct tc_fact_watch *w,
             ordered[n++] = &w->labels.items[i];
     qsort(ordered, n, sizeof(*ordered), by_order);
     return n;
-}
-
-void tc_fact_take_back_order(struct tc_facts *facts, const struct tc_fact_watch *w)
-{
-    const struct tc_fact_label *ordered[MAX_ORDERED];
-    const size_t n = find_ordered(w, ordered);
-
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = i + 1; j < n; j++)
-            if (ordered[i]->is_drawn || ordered[j]->is_drawn)
-                say_pair(facts, ordered[i], ordered[j]);
 }
 
 /* What comes too early is told at its own line, in the order of these lines; the rest of the step

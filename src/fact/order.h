@@ -9,7 +9,5 @@
 
 /* Which calls came before which, of those that came before the end of the first step. */
 void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *watch, struct tc_place place);
-/* Learning, at the end of a run: those of calls that are drawn are none. */
-void tc_fact_take_back_order(struct tc_facts *facts, const struct tc_fact_watch *watch);
 
 #endif /* TC_FACT_ORDER_H */

@@ -7,6 +7,11 @@
 
 #include "invariant/fact.h"
 
+/* Of fewer occasions nothing is said of how a run goes on. */
+#define TC_FACT_ENOUGH 8
+/* One part of so many is little, and what differs by less is nearly the same. */
+#define TC_FACT_PARTS 8
+
 struct tc_fact_slot;
 struct tc_outcomes;
 struct tc_strbuf;

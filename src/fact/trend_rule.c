@@ -15,15 +15,11 @@
 #include "fact/one_value.h"
 #include "relation/relation.h"
 
-/* Of fewer calls nothing is said; so often the best stays as it was, and so often in all runs it
- * does not, or moves on. An accuracy that rises and then is the greatest there is has no such
- * stops. */
-#define MIN_CALLS   9
+/* So often the best stays as it was, and so often in all runs it does not, or moves on. An accuracy
+ * that rises and then is the greatest there is has no such stops. */
 #define MIN_STAYS   3
 #define MIN_MOVES   6
 #define MIN_BETWEEN 3
-/* So often a schedule goes on. */
-#define MIN_CLIMBS 8
 
 /* Claims. A run says OTHERWISE, or one of these with a number: how far it came, how often it fell
  * or rose, at what it stayed. */
@@ -68,11 +64,11 @@ void tc_fact_print_trend(const struct tc_fact_trend *t, char *text, size_t size)
 {
     const uint64_t n_moves = t->n_rises + t->n_falls, n_stays = t->n - 1 - n_moves;
 
-    if (t->n >= MIN_CALLS && t->by > 0 && !t->is_other)
+    if (t->n > TC_FACT_ENOUGH && t->by > 0 && !t->is_other)
         snprintf(text, size, GOES_ON, t->last);
-    else if (!t->is_saved && n_moves >= MIN_CLIMBS && !(t->n_rises && t->n_falls))
+    else if (!t->is_saved && n_moves >= TC_FACT_ENOUGH && !(t->n_rises && t->n_falls))
         snprintf(text, size, t->n_rises ? CLIMBS : SINKS, (double)n_moves, t->last);
-    else if (t->n < MIN_CALLS || (n_moves && !t->is_saved) || n_stays < MIN_STAYS ||
+    else if (t->n <= TC_FACT_ENOUGH || (n_moves && !t->is_saved) || n_stays < MIN_STAYS ||
              (t->n_rises && t->n_falls))
         snprintf(text, size, OTHERWISE);
     else if (!n_moves)
