@@ -55,11 +55,13 @@
     R(tc_rule_divided)    \
     R(tc_rule_weighed)    \
     R(tc_rule_grouped)    \
+    R(tc_rule_cut)        \
     R(tc_rule_scale)      \
     R(tc_rule_next)       \
     R(tc_rule_run)        \
     R(tc_rule_follow)     \
     R(tc_rule_scaled)     \
+    R(tc_rule_resumed)    \
     S(tc_source_distinct) \
     R(tc_rule_never)      \
     S(tc_source_terms)    \
@@ -69,6 +71,7 @@
     R(tc_rule_sign)       \
     R(tc_rule_exact)      \
     R(tc_rule_still)      \
+    R(tc_rule_bounded)    \
     R(tc_rule_alike)      \
     R(tc_rule_ratio)      \
     R(tc_rule_drawn)      \
@@ -103,6 +106,7 @@
     R(tc_rule_run)               \
     R(tc_rule_follow)            \
     R(tc_rule_scaled)            \
+    R(tc_rule_resumed)           \
     F(tc_api_arg_constant)       \
     F(tc_api_arg_equal)          \
     F(tc_api_arg_upper)          \
@@ -122,6 +126,7 @@
     R(tc_rule_divided)           \
     R(tc_rule_weighed)           \
     R(tc_rule_grouped)           \
+    R(tc_rule_cut)               \
     R(tc_rule_scale)             \
     R(tc_rule_blank)             \
     R(tc_rule_frozen)            \
@@ -136,6 +141,7 @@
     R(tc_rule_sign)              \
     R(tc_rule_exact)             \
     R(tc_rule_still)             \
+    R(tc_rule_bounded)           \
     R(tc_rule_alike)             \
     R(tc_rule_ratio)             \
     R(tc_rule_drawn)             \

@@ -108,6 +108,8 @@ class Pages(unittest.TestCase):
     def test_tables_are_those_of_the_code(self):
         p = subprocess.run([sys.executable, "-B", ROOT / "scripts" / "relation_tables.py", "--check"])
         self.assertEqual(p.returncode, 0, "run scripts/relation_tables.py")
+        p = subprocess.run([sys.executable, "-B", ROOT / "scripts" / "sets_page.py", "--check"])
+        self.assertEqual(p.returncode, 0, "run scripts/sets_page.py")
         told = (DOCS / "relations.md").read_text()
         for row in ("| law | 2 | ", "| own | only one | ", "| `pause` | "):
             self.assertIn(row, told)

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Write docs/sets.md: what each shipped set holds, and why.
+
+usage: sets_page.py [--check]
+
+--check writes nothing, and exits with 1 if the page is not what the sets say.
+
+Rules stand by the subjects of invariants/sets.json, with what is wrong otherwise and who reported it, as the table of
+invariants/README.md says. What was learned stands with the pipelines that carry it.
+"""
+import argparse
+import json
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "sets.md"
+RULES = "rules"
+
+HEAD = """# What the shipped sets hold
+
+<!-- written by scripts/sets_page.py -->
+
+`@all` takes the sets that a run has to do with, and says which ([Shipped sets](invariant-format.md#shipped-sets)).
+A rule is known: no right script breaks it. What is learned held in many healthy pipelines, and broke in none.
+How both were made stands in `invariants/README.md`.
+"""
+
+
+def read_set(name):
+    """The runs that a set is for, and its invariants."""
+    head, *lines = (ROOT / "invariants" / f"{name}.jsonl").read_text().splitlines()
+    return json.loads(head)["for"], [json.loads(line) for line in lines]
+
+
+def reasons():
+    """Of each rule: what is wrong otherwise, and the reports."""
+    rows = re.findall(r"(?m)^\| `(\w+/\w+)` \| (.*?) \| (.*?) \| [\w ]+ \|$", (ROOT / "invariants" / "README.md").read_text())
+    return {name: (why, told) for name, why, told in rows}
+
+
+def runs(of):
+    many = " in several processes" if of.get("processes") == "many" else ""
+    return f"For runs that import {' or '.join(of['packages'])}{many}."
+
+
+def table(head, rows):
+    return ["| " + " | ".join(head) + " |", "|---" * len(head) + "|", *("| " + " | ".join(row) + " |" for row in rows)]
+
+
+def rules(subjects):
+    of, items = read_set(RULES)
+    why = reasons()
+    lines = [f"## @{RULES}", "", runs(of), "", "By hand, each with a case of `tests/relations` and public reports.", ""]
+    texts = {}
+    for item in items:
+        texts.setdefault(item["relation"], []).append(item["text"])
+    missing = set(texts) ^ {name for names in subjects.values() for name in names}
+    if missing:
+        sys.exit(f"sets_page.py: invariants/sets.json and rules.jsonl differ in {', '.join(sorted(missing))}")
+    for subject, names in subjects.items():
+        rows = [[f"`{name}`", texts[name][0] + (f", and {len(texts[name]) - 1} more" if len(texts[name]) > 1 else ""), *why[name]]
+                for name in names]
+        lines += [f"### {subject.capitalize()}", "", *table(["rule", "what it says", "what is wrong otherwise", "reported"], rows), ""]
+    return lines
+
+
+def learned(name):
+    of, items = read_set(name)
+    rows = [[f"`{item['relation']}`", item["text"].replace("|", "\\|"), str(item["evidence"]["pipelines"]), str(item["evidence"]["held"])]
+            for item in items]
+    return [f"## @{name}", "", runs(of), "", *table(["relation", "what it says", "pipelines", "occasions"], rows), ""]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    args = parser.parse_args()
+    document = json.loads((ROOT / "invariants" / "sets.json").read_text())
+    lines = rules(document["subjects"])
+    for name in sorted(document["sets"]):
+        lines += learned(name)
+    text = HEAD + "\n" + "\n".join(lines).rstrip() + "\n"
+    if args.check:
+        sys.exit(PAGE.read_text() != text)
+    PAGE.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

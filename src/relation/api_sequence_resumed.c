@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_sequence_resumed.c - APISequence/resumed: a schedule goes on where its optimizer does
+ *
+ * A checkpoint holds the state of an optimizer whose rate a schedule has led. Loaded without that
+ * of the schedule, which begins anew, the first step of the schedule sets the rate of the start: a
+ * second warm-up, and no end of the decay.
+ *
+ * The schedule is made for an optimizer, which is then given a state whose rate a schedule has
+ * moved from `initial_lr`. An example for the first step of the schedule after a step of that
+ * optimizer. It holds where the schedule was loaded, too, or led on by hand to where it was, and is
+ * broken where it begins. One that is made after the load may be another stage, and says nothing.
+ */
+#include "relation/one_claim.h"
+
+#include "replay/symbols.h"
+
+/* A scheduler. */
+struct schedule {
+    int64_t optimizer;
+    int64_t made; /* id of the call */
+    bool is_loaded;
+};
+
+/* An optimizer. */
+struct restored {
+    int64_t load;     /* id of the last load of a state in the midst of a schedule; 0: none */
+    bool has_stepped; /* since then */
+};
+
+/* Of one process. */
+struct resumed {
+    struct tc_map schedules;  /* scheduler → struct schedule * */
+    struct tc_map optimizers; /* optimizer → struct restored * */
+};
+
+static void resumed_release(void *of_process)
+{
+    struct resumed *resumed = of_process;
+
+    tc_map_release_structs(&resumed->schedules);
+    tc_map_release_structs(&resumed->optimizers);
+}
+
+static void *known(const struct tc_map *map, const struct tc_value *object)
+{
+    uint64_t item;
+
+    return tc_map_get(map, (uint64_t)tc_serial_of(object), &item) ? (void *)(uintptr_t)item : NULL;
+}
+
+static void on_made(struct resumed *resumed, const struct tc_call *call)
+{
+    const struct tc_value *optimizer = tc_value_get(call->args, "optimizer");
+    struct schedule *schedule;
+
+    if (!tc_value_get(optimizer, "id") || !tc_value_get(call->args, "last_epoch"))
+        return;
+    schedule =
+        tc_map_struct(&resumed->schedules, (uint64_t)tc_serial_of(call->self), sizeof(*schedule));
+    *schedule = (struct schedule){.optimizer = tc_serial_of(optimizer), .made = call->id};
+}
+
+/* The rate of the first group of the state, and what it was before the schedule moved it. */
+static bool is_in_midst(const struct tc_call *load)
+{
+    const struct tc_value *state = tc_value_get(tc_value_get(load->args, "state_dict"), "dict"),
+                          *groups = tc_value_get(state, "param_groups"), *group;
+    double rate, first;
+
+    if (!groups || groups->kind != TC_VALUE_ARRAY || !groups->n)
+        return false;
+    group = tc_value_get(&groups->items[0], "dict");
+    return tc_value_number(tc_value_get(group, "lr"), &rate) &&
+           tc_value_number(tc_value_get(group, "initial_lr"), &first) &&
+           (rate < first || rate > first);
+}
+
+static void on_load(struct resumed *resumed, const struct tc_call *call)
+{
+    struct schedule *schedule = known(&resumed->schedules, call->self);
+
+    if (schedule)
+        schedule->is_loaded = true;
+    else if (is_in_midst(call))
+        *(struct restored *)tc_map_struct(&resumed->optimizers, (uint64_t)tc_serial_of(call->self),
+                                          sizeof(struct restored)) =
+            (struct restored){.load = call->id};
+}
+
+static void on_step(struct resumed *resumed, const struct tc_call *call)
+{
+    struct restored *restored = known(&resumed->optimizers, call->self);
+
+    if (restored)
+        restored->has_stepped = true;
+}
+
+static void on_schedule(const struct tc_hearing *h, struct resumed *resumed)
+{
+    const struct tc_call *call = h->event->call;
+    const struct schedule *schedule = known(&resumed->schedules, call->self);
+    struct restored *restored;
+    uint64_t item;
+
+    if (!schedule || tc_is_by_torch(h->symbols, call) ||
+        tc_call_is_within(call->parent, TC_ROLE_SCHEDULER) ||
+        !tc_map_get(&resumed->optimizers, (uint64_t)schedule->optimizer, &item))
+        return;
+    restored = (struct restored *)(uintptr_t)item;
+    if (!restored->load || !restored->has_stepped || schedule->made > restored->load)
+        return;
+    restored->load = 0;
+    const int64_t last =
+        tc_value_int(tc_value_get(tc_value_get(call->self, "attrs"), "last_epoch"), -1);
+    tc_answer(h, schedule->is_loaded || last != 0);
+}
+
+static void resumed_judge(const struct tc_hearing *h)
+{
+    const struct tc_call *call = h->event->call;
+    struct resumed *resumed = tc_hearing_state(h);
+
+    if (call->role == TC_ROLE_MAKE)
+        on_made(resumed, call);
+    else if (call->role == TC_ROLE_LOAD)
+        on_load(resumed, call);
+    else if (call->role == TC_ROLE_STEP)
+        on_step(resumed, call);
+    else
+        on_schedule(h, resumed);
+}
+
+const struct tc_relation_rule tc_rule_resumed = {
+    TC_RULE(tc_rule_resumed),
+    .form.name = "APISequence/resumed",
+    .form.summary = "a schedule goes on where its optimizer does",
+    .form.hint = "Is the state of the scheduler in the checkpoint, and loaded from it?",
+    .form.fault = TC_FAULT_MISSING,
+    .form.needs_operators = true,
+    .source.name = "resumed",
+    .source.judged =
+        "the first step of a schedule whose optimizer was restored in the midst of one",
+    .source.looks_closely = true,
+    .source.process_size = sizeof(struct resumed),
+    .source.release_process = resumed_release,
+    TC_CLAIM_ROLES(TC_ROLE_LOAD, TC_ROLE_SCHEDULER),
+    TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_SELF, TC_SYM_IS, TC_SYM_NEXT),
+    TC_CLAIM_ATOMS(TC_SYM_SELF, TC_SYM_TRUE, TC_SYM_FALSE),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_RULE,
+    .claim.expected = "a schedule does not begin anew where its optimizer was restored",
+    .claim.seen = "the schedule began at its start, while the optimizer was loaded in the midst of "
+                  "one: the state of the schedule was not",
+    .at = TC_AT(MAKE) | TC_AT(LOAD) | TC_AT(STEP) | TC_AT(SCHEDULER),
+    .judge = resumed_judge,
+};
