@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fs.c - files and folders
+ *
+ * The caller bounds every read. A writer writes into a file without a name and gives it the
+ * target's name once it is whole, so a killed process leaves the old file. A file system without
+ * such files (NFS) gets a named one beside the target, which is renamed. Symbolic links are
+ * followed. Devices, FIFOs and descriptors are written into and stay what they are.
  */
 #include "base/fs.h"
 

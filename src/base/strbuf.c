@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * strbuf.c - a growing text
+ *
+ * The text ends with a NUL at any time. A JSON string is escaped so that a page and the log of a
+ * CI service are safe with it, too.
  */
 #include "base/strbuf.h"
 

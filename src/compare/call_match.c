@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * call_match.c - calls matched by line and token first, by token alone then
+ *
+ * Lines of the run are translated to those of the reference by the diff of the scripts. A
+ * function of the script that only one run calls is not compared, and what it calls is. A
+ * function of which no call has a like is reported for all that it calls.
  */
 #include "compare/call_match.h"
 

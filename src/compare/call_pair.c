@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * call_pair.c - leaves of two calls, or two variables, side by side
+ *
+ * Two calls, or two variables, are walked leaf by leaf in the order of their records; each leaf
+ * that differs becomes a difference of a kind. Variables pair by name, new ones without a like
+ * by kind and shape. How a script is cut into functions and how its classes are called is no
+ * difference. With another number of ranks contents and sizes are left to other_world.h.
  */
 #include "compare/call_pair.h"
 

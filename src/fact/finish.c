@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * finish.c - what only a whole run tells; and learning, all that was seen, judging, what held
+ *
+ * Learning, each slot gives its values and how often they were met. Judging, missing calls break
+ * their facts, and so do numbers of the whole run and facts that broke more often than chance
+ * allows. The order of processes is that of their files, so results do not depend on which came
+ * first.
  */
 #include "fact/finish.h"
 

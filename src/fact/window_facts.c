@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * window_facts.c - the end of a step window: how often what was called, and what flowed where
+ *
+ * First counts of calls, then the flows that follow from them. Counts that a limit of the trace
+ * cut are left out. A call that is first met in a later window was made zero times in the
+ * windows before.
  */
 #include "fact/window_facts.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * grow.c - header, excerpts, evidence and marks of a file, read in one pass and carried over
+ *
+ * The file is checked before anything is learned: it must keep evidence, and the run must be new
+ * to it. Excerpts, marks of accepted invariants, and invariants that people wrote are carried
+ * over.
  */
 #include "infer/grow.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * set_file.c - lines as they were read; only those that change are written anew
+ *
+ * A change of a few invariants leaves all other lines as they are, byte for byte, so that a
+ * review sees what changed. A rename gives new ids and sentences, as these are made of names.
  */
 #include "infer/set_file.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * print.c - invariants as lines of their file
+ *
+ * Keys come in the order of docs/invariant-format.md. Values are interned as JSON text, and
+ * printed as they are.
  */
 #include "invariant/invariant.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * attempts.c - changes of a wrong job that are tried, and what each gives
+ *
+ * First come changes at the sites that findings name: a reduction more or less, a factor,
+ * another exchange. Then come changes of what ranks exchange or multiply by anywhere else. Each
+ * is evaluated as a patched job, with results judged apart from the verdict that is explained.
  */
 #include "plan/repair_state.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * compare.c - results of ranks beside those of the reference
+ *
+ * A result is compared with its block of the reference, up to the first difference. Partial
+ * results are added up over ranks before that. Ranks report from several threads, under the
+ * judge's lock.
  */
 #include <string.h>
 

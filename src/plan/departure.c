@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * departure.c - back from a wrong result to the operator at which the job departs
+ *
+ * The job departs at an operator whose value relates to no value of the single-device job, while
+ * all its operands do. Of several the surest wins, then the earliest. What the micro-batches of
+ * one line make counts as one value.
  */
 #include "plan/explain_state.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * drawing.c - the operator at which the layouts part, beside its part in the single-device job
+ *
+ * The counterpart is the single job's operator of the same name that reads most of the same
+ * values.
  */
 #include "plan/explain_state.h"
 

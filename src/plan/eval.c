@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * eval.c - arguments and elements for the rules
+ *
+ * Arguments are read by their number, with a fallback for one that is missing. Tensors are read
+ * as elements in row-major order, in the scratch arena, which is reset before each operator. A
+ * rule that cannot go on calls tc_eval_fail().
  */
 #include "plan/eval.h"
 

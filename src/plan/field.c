@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * field.c - the field of (2^61 - 1)^2 elements: sums over rows, roots, keyed functions, numbers
+ *
+ * The arithmetic of element_field.h that is too long for a header. Sums of products are reduced
+ * once a row. A function without a rule is a keyed hash of its argument, so equal arguments give
+ * equal values. A root is a keyed permutation, so its square is its argument again. Nothing
+ * allocates, and nothing has state.
  */
 #include "plan/element.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * findings.c - what is wrong without a look at values, and words for results and ranks
+ *
+ * Operators without a rule, evaluations that ended early, results that no rank has: each becomes
+ * a finding or a warning. Here are also the words for a result and for a set of ranks, and the
+ * outcome, once all values are compared.
  */
 #include <stdlib.h>
 #include <string.h>

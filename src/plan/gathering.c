@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gathering.c - ranks on their way to a collective
+ *
+ * Ranks that come to a collective wait under the world's lock. The last one to come does the
+ * work without the lock: until then the slots of all are its own. Ranks that come with unlike
+ * collectives are a mismatch, which names their lines.
  */
 #include "plan/world_state.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * load.c - the plans of a folder
+ *
+ * Every plan file of a folder is read. A hole or a torn end is an error here, and not a note as
+ * in a trace. Every rank of the world must have one plan, captured or retargeted.
  */
 #include <stdlib.h>
 #include <string.h>

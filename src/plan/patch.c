@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * patch.c - a plan set with the operators of one line replaced, or followed by another one
+ *
+ * A patched set owns the programs and groups that change, in its arena, and borrows all else
+ * from the set, which must outlive it. The operators of a site are edited on all ranks alike.
+ * Numbers of operators shift behind an insertion, and so do the places at which slots are freed.
  */
 #include "plan/patch.h"
 

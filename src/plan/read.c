@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * read.c - one line of a plan file: head, const, init, op or result
+ *
+ * The first key names the kind. read_value.c reads tensors, arguments and places. Unknown keys
+ * are skipped; an error names the file, the line and the field.
  */
 #include "plan/read_value.h"
 

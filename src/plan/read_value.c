@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * read_value.c - tensors, arguments and places of a line of a plan
+ *
+ * Every number is checked before it is used: sizes and strides, a view against the end of its
+ * storage, a block against the whole tensor. An error names the file, the line and the field.
  */
 #include "plan/read_value.h"
 

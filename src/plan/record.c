@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * record.c - what the wanted operators of a family compute, kept while the job is evaluated
+ *
+ * The first pass finds what each operator reads. What is wanted, with all that it depends on, is
+ * then recorded for all ranks of the family in one more evaluation. tc_story_make_room() refuses
+ * what would take too much memory.
  */
 #include "plan/explain_state.h"
 

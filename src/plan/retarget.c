@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * retarget.c - ranks that are like a captured one: its program with their groups and places
+ *
+ * A retargeted rank runs the program of the captured one. Its groups are those of its own place
+ * on the mesh, found by the names of axes first. Its tensors must not reach further than those
+ * of the captured rank.
  */
 #include "plan/collective.h"
 

@@ -2,6 +2,8 @@
 /*
  * rules_bilinear.c - what is linear in each of several arguments: interpolation between pixels, and
  * the product of torch.nn.Bilinear
+ *
+ * Weights of pixels are ratios of sizes, so the results are exact.
  */
 #include "plan/eval.h"
 

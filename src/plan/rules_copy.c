@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_copy.c - operators that move elements: copies, joins, padding, triangles, fills
+ *
+ * Elements move and are not computed with. A cast is the identity, as precision is out of scope.
  */
 #include "plan/eval.h"
 

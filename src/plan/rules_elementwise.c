@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_elementwise.c - sums, products, comparisons: operators of broadcast operands
+ *
+ * A rule reads its operands element by element over the broadcast shape. Sums and products are
+ * exact. Powers, logarithms and comparisons of elements whose order is unknown are functions of
+ * their arguments.
  */
 #include "plan/eval.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_index.c - operators that read or write where an index tensor says
+ *
+ * An index must be a number within its dimension; any other fails the evaluation. Data moves and
+ * is added up, so the results stay exact.
  */
 #include "plan/eval.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_linear.c - products of matrices and vectors
+ *
+ * Matrices are read where they lie, by strides and without a copy. Products are exact.
  */
 #include "plan/eval.h"
 

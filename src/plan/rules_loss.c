@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_loss.c - losses whose kernels torch has fused, and their gradients
+ *
+ * A loss and its gradient share classes, weights and reduction. The element loss is a function
+ * of input and target; its slope is another function of the same.
  */
 #include "plan/eval.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_pool.c - pooling over two dimensions, and its gradients
+ *
+ * A window is walked in the input, without the padding. The plan holds the positions of maxima,
+ * so a gradient needs no order of elements.
  */
 #include "plan/eval.h"
 

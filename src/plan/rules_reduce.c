@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_reduce.c - sums, means, norms, maxima over dimensions; softmax; running sums
+ *
+ * Lines of elements along the reduced dimensions are combined one after the other. Sums and
+ * means are exact, the norm of order 2 is a root. A rule's variant says which operator it
+ * serves.
  */
 #include "plan/eval.h"
 

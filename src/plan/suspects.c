@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * suspects.c - operators that may be at fault: wrong results depend on them, and no right one
+ *
+ * Marks go back from wrong results; what a right result depends on is cleared. Suspects of one
+ * line, name and turn are one site. Sites that a finding names come first, then lines that one
+ * device does not run.
  */
 #include "plan/repair_state.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tell.c - a departure in words
+ *
+ * Each function takes a story, in which the relation of each value to the single-device job is
+ * known, and makes one finding of it: a sentence with the operators and their script lines, the
+ * place, and a hint if one fits.
  */
 #include "plan/explain_state.h"
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verify.c - the verdict: every result of every rank is its part of the single-device result
+ *
+ * First names and sizes, then evaluations with random elements until the bound on a wrong
+ * "equal" is met. If results differ, the same again by laws of exp and log, each of which is
+ * sound. Only a refuted job is explained. References run side by side; the job runs with all
+ * threads, one evaluation at a time, as thousands of ranks fill the memory once.
  */
 #include "plan/verify.h"
 

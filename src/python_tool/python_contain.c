@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python_contain.c - APIContainRelation: a call contains another call, or a change of a variable
+ *
+ * A call of the first API that meets the precondition and ended must have a call of the second
+ * inside it, on its thread, or a change of the attribute in its process. Calls that still run at
+ * the end of the trace are not judged.
  */
 #include "python_tool/python_rules.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python_distinct.c - DistinctArgumentRelation: no two calls of a step have the same arguments
+ *
+ * All calls must meet the precondition, else nothing is judged. One equal pair breaks a step.
+ * Equality is that of the tool: a tenth of the elements shared, floats within 1e-8.
  */
 #include "python_tool/python_rules.h"
 

@@ -2,6 +2,9 @@
 /*
  * python_output.c - ConsistentOutputRelation, ConsistentInputOutputRelation, ThresholdRelation:
  * what a call returns has a fixed property, one of its arguments, or is bounded by one
+ *
+ * Judged are calls that returned and meet the precondition, each tensor by the attribute that
+ * the invariant names. A call without the value is not judged.
  */
 #include "python_tool/python_rules.h"
 

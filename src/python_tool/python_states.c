@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python_states.c - ConsistencyRelation: two attributes hold equal values while both last
+ *
+ * A state is the value of an attribute from one change to the next. States of two variables are
+ * walked in the order of time; those that overlap by more than a share of their common span must
+ * have equal values.
  */
 #include "python_tool/python_rules.h"
 

@@ -2,12 +2,13 @@
 /*
  * api_arg.c - APIArg(Ia, operand, ...): what the operands of a call are
  *
- *   constant   an operand is always this: a boolean, zero, or a dimension counted from the end
+ *   constant   an operand is always this: a boolean, zero, or a dimension that counts from the
+ *              end
  *   upper      a number of the receiver is at most another
  *   equal      two operands agree, or an operand agrees with the mode it is used in
  *
- * The receiver's own settings are situation and no facts, but for the mode of a root module, and
- * for how far a schedule has come beside how far it goes.
+ * The receiver's own settings belong to the situation and are no facts. Exceptions are the mode
+ * of a root module, and how far a schedule has come and goes.
  */
 #include "relation/operand_form.h"
 

@@ -2,14 +2,14 @@
 /*
  * api_arg_ahead.c - APIArg/ahead: a model that learns the next word does not look ahead
  *
- * A script cuts one tensor twice: `x[:, :-1]` is what the model is given, `x[:, 1:]` what it is to
- * say. Attention without a mask then sees at each place the word that is asked for there: the loss
- * falls to nothing, and what the model generates is worth as much.
+ * A script cuts one tensor twice: `x[:, :-1]` is the input of the model, `x[:, 1:]` its target.
+ * Attention without a mask then sees at each place the word that it should predict. The loss
+ * falls to nothing, and the model has learned nothing that it can use to generate.
  *
- * An example for each loss whose labels are all but the first of each row, of a root forward that
- * embedded all but the last of the same rows. It is broken from the third on, where that forward
- * had attention over these places and none of it was causal or had a mask. A model without
- * attention is none of that.
+ * There is an example for each loss whose labels are all but the first of each row, of a root
+ * forward that embedded all but the last of the same rows. It is broken from the third on, if
+ * that forward had attention over these places and none of it was causal or had a mask. A model
+ * without attention has no example.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"

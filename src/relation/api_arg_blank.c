@@ -3,11 +3,11 @@
  * api_arg_blank.c - APIArg/blank: labels hold no blank
  *
  * A loss that aligns labels with frames has a class of its own for frames without a label, the
- * blank. No label has its number: one that has can never be written.
+ * blank. No label has its number: such a label can never be written.
  *
- * An example for each call that is given a `blank` and whole numbers as `targets`. Those of a
- * vector stand one behind the other. Of a matrix rows are filled up: there the blank is among the
- * labels where it comes more often than rows as short as the shortest have places to fill.
+ * There is an example for each call that gets a `blank` and integers as `targets`. The labels of
+ * a vector follow each other. Rows of a matrix are padded: there the blank is among the labels if
+ * it comes more often than rows as short as the shortest have places to pad.
  */
 #include "relation/one_claim.h"
 

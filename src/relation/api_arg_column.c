@@ -2,15 +2,15 @@
 /*
  * api_arg_column.c - APIArg/column: what a model returns as a column meets no vector
  *
- * A model that gives one number for each sample returns a column, [n,1]. An operator of it and a
- * vector of n numbers gives n times n: each sample is compared with all. A loss of torch warns of
- * that; what a script computes itself does not.
+ * A model that gives one number for each sample returns a column, [n,1]. An operator of a column
+ * and a vector of n numbers gives n times n numbers: each sample is compared with all. A loss of
+ * torch warns of that; operators of the script do not.
  *
- * An example for each operator that the script has of what a root forward returned, or a function
- * made of that, with a gradient, and one tensor without: `equal` where both have one shape. It
- * differs where a column meets a vector of as many numbers, for the third time, in a process in
- * which none met one of another length: that would be a grid, and all pairs are wanted. So they are
- * where the script itself made a column of it.
+ * There is an example for each operator of the script on what a root forward returned, or a
+ * function made of that, with a gradient, and one tensor without: `equal` if both have one shape.
+ * It differs if a column meets a vector of as many numbers, for the third time, in a process in
+ * which none met a vector of another length. With another length it would be a grid, in which all
+ * pairs are wanted, and so it is if the script itself made the column.
  */
 #include "relation/one_claim.h"
 

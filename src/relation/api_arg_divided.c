@@ -2,14 +2,15 @@
 /*
  * api_arg_divided.c - APIArg/divided: a loss is divided by the number of its micro-batches once
  *
- * Of a step that is made of several backwards each loss is divided by their number, so that what
- * adds up is a mean. A training library does that by itself where it is told the number; a script
- * that does it as well learns by so many times less, and the loss that is logged looks right.
+ * In a step of several backwards each loss is divided by their number, so that the sum is a mean.
+ * A training library does that by itself if it knows the number. A script that divides as well
+ * learns too slowly by that factor, and the loss that it logs looks right.
  *
- * By values: a number of one element that the script makes of another by a whole factor was
- * divided by that, and so was what the backward of a library is handed and what its own backward
- * begins with. An example for each step of two backwards or more whose losses all were divided by
- * their number. It is broken from the third on that all were divided by it twice.
+ * The form goes by values. A number of one element that the script makes of another by a whole
+ * factor was divided by that. So were the loss that the backward of a library gets, and the
+ * number that its own backward begins with. There is an example for each step of two backwards or
+ * more whose losses were all divided by their number. It is broken from the third on that all
+ * were divided by it twice.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"
@@ -151,7 +152,7 @@ const struct tc_relation_rule tc_rule_divided = {
     TC_RULE(tc_rule_divided),
     .form.name = "APIArg/divided",
     .form.summary = "a loss is divided by the number of its micro-batches once",
-    .form.hint = "Does the library divide the loss by itself, as it is told of the accumulation?",
+    .form.hint = "Does the library divide the loss by itself, as it knows the accumulation?",
     .form.needs_content = true,
     .form.needs_operators = true,
     .source.name = "divided",

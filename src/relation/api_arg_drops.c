@@ -2,13 +2,14 @@
 /*
  * api_arg_drops.c - APIArg/drops: a model that nothing trains drops nothing
  *
- * A reference, a teacher or an encoder that stays as it is has one answer for each input. In
- * training mode its dropout makes noise of that: eval() was forgotten, or the mode of the whole
- * was set again.
+ * A reference, a teacher or an encoder that stays the same has one answer for each input. In
+ * training mode its dropout adds noise: eval() was forgotten, or the mode of the whole was set
+ * again.
  *
- * An example for each dropout inside a root forward without gradients, of a model whose parameters
- * are as they were when it was first asked, ten steps of others before or more: it drops, or not.
- * It is broken from the third on that drops. What an average drops is wanted: its weights move.
+ * There is an example for each dropout inside a root forward without gradients, of a model whose
+ * parameters have not changed since its first call, ten steps of others or more ago. The example
+ * says whether it drops. It is broken from the third on that drops. An average may drop, as its
+ * weights move.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"

@@ -2,13 +2,13 @@
 /*
  * api_arg_end.c - APIArg/end: what is read at the end of rows is no padding
  *
- * Where shorter rows are filled up behind, `x[:, -1]` of what a model says of each place is, of
- * these rows, what it says of padding: the next word, or a score of the whole, is then read at the
- * wrong place. Rows that are filled up before all end with something.
+ * If shorter rows are padded at the end, `x[:, -1]` of a model's result is, in these rows, the
+ * result for padding: the next word, or a score of the whole, is read at the wrong place. Rows
+ * that are padded at the beginning all end with something.
  *
- * An example for each `x[:, -1]` of numbers with a place for each of the mask that the forward
- * before it was given, where a row is filled up. It is broken from the third on where the mask ends
- * in padding.
+ * There is an example for each `x[:, -1]` of numbers with a place for each place of the mask of
+ * the forward before it, if a row is padded. It is broken from the third on in which the mask
+ * ends in padding.
  */
 #include "relation/one_claim.h"
 #include "relation/rows_padded.h"

@@ -2,14 +2,14 @@
 /*
  * api_arg_frozen.c - APIArg/frozen: a layer that is said to take no gradient is not trained
  *
- * `layer.requires_grad = False` is no error and does nothing: what takes gradients are parameters,
- * and `requires_grad_()` is what tells them. A module of torch has no such attribute of its own, so
- * that the script has set it.
+ * `layer.requires_grad = False` is no error and does nothing: parameters take gradients, and
+ * `requires_grad_()` sets that for them. A module of torch has no such attribute, so the script
+ * has set it.
  *
- * An example for each parameter that a function inside a layer is given, with a gradient: at its
- * first use after an optimizer has stepped it. It is broken where the layer, or one around it, has
- * the attribute, and an optimizer has stepped the parameter since. One that no optimizer steps from
- * then on is frozen all the same.
+ * There is an example for each parameter with a gradient that a function inside a layer gets, at
+ * its first use after an optimizer has stepped it. It is broken if the layer, or one around it,
+ * has the attribute, and an optimizer has stepped the parameter since. A parameter that no
+ * optimizer steps from then on is frozen anyway.
  */
 #include "relation/one_claim.h"
 

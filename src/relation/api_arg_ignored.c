@@ -2,13 +2,13 @@
 /*
  * api_arg_ignored.c - APIArg/ignored: a loss has something to learn
  *
- * Labels that a loss is told to ignore mark what is not learned: prompts, padding. Where all of
- * them are, the mean over none is no number, and a sum trains nothing: a template that marks the
- * whole of each row, answers that are cut off.
+ * Labels that a loss ignores mark what is not learned: prompts, padding. If all labels are
+ * ignored, the mean over none is no number, and a sum trains nothing: a template marks the whole
+ * of each row, or answers are cut off.
  *
- * An example for each call that makes one number of scores that take a gradient and of labels, and
- * is given an `ignore_index`. It is broken from the third in a row on that one line of the script
- * makes of labels that are all ignored: a batch, or a part of one, may well have nothing.
+ * There is an example for each call that makes one number of labels and of scores that take a
+ * gradient, and has an `ignore_index`. It is broken from the third in a row with all labels
+ * ignored, at one line of the script: a batch, or a part of one, may well have nothing to learn.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"
@@ -42,7 +42,7 @@ const struct tc_relation_rule tc_rule_ignored = {
     .form.fault = TC_FAULT_AT_BEGIN,
     .form.needs_content = true,
     .source.name = "ignored",
-    .source.judged = "the return of a loss that is told what to ignore",
+    .source.judged = "the return of a loss that has labels to ignore",
     .source.process_size =
         sizeof(struct tc_map), /* by line, how many in a row had nothing to learn */
     .source.release_process = tc_release_map,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_arg_masked.c - APIArg/masked: attention is told of padding, where the model is
+ * api_arg_masked.c - APIArg/masked: attention gets a mask of padding if the model does
  *
- * A model that is given a mask of what fills rows up hands it on to attention, or to what is made
- * of it. Attention without any mask looks at padding as at all else, and what the model says of a
- * row depends on how long the others of its batch are.
+ * A model that gets a mask of padding passes it on to attention, or passes on what it makes of
+ * it. Attention without any mask reads padding like everything else, and the result for a row
+ * depends on how long the others of its batch are.
  *
- * An example for each root forward that is given a mask with padding in it, at its first attention
- * over as many rows and places. It is broken from the third on without any mask. Causal attention
- * needs none where rows are filled up behind.
+ * There is an example for each root forward that gets a mask with padding in it, at its first
+ * attention over as many rows and places. It is broken from the third on without any mask. Causal
+ * attention needs none if rows are padded at the end.
  */
 #include "relation/one_claim.h"
 #include "relation/rows_padded.h"
@@ -69,7 +69,7 @@ static void masked_judge(const struct tc_hearing *h)
 const struct tc_relation_rule tc_rule_masked = {
     TC_RULE(tc_rule_masked),
     .form.name = "APIArg/masked",
-    .form.summary = "attention is told of padding, where the model is",
+    .form.summary = "attention gets a mask of padding if the model does",
     .form.hint = "Does the model hand its mask of padding on to attention?",
     .form.fault = TC_FAULT_AT_BEGIN,
     .form.needs_content = true,

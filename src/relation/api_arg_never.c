@@ -2,20 +2,19 @@
 /*
  * api_arg_never.c - APIArg/never: a loss is not given what that function returned
  *
- * A loss of classes has its own way to make of scores what it needs: probabilities, or their
- * logarithms. What a function of one tensor has made of them before is then done twice, or in vain:
- * softmax() before cross_entropy(), relu() behind the last layer. Where numbers are fitted such a
- * function may well be the last one.
+ * A loss of classes makes of scores what it needs: probabilities, or their logarithms. A function
+ * of one tensor that has done so before does it twice, or in vain: softmax() before
+ * cross_entropy(), relu() as the last layer. A loss that fits numbers may well get the result of
+ * such a function.
  *
- * A loss of classes is given integers, or a weight of one of two classes, and makes one number,
- * with a gradient. Each call of one is an example, which says of each function of one tensor with a
- * gradient that this process has called so far whether its first operand came straight from it. A
- * script that never calls the function teaches nothing of it.
+ * A loss of classes gets integers, or a weight for one of two classes, and makes one number with
+ * a gradient. Each call is an example. For each function of one tensor with a gradient that this
+ * process has called so far, it says whether the first operand came straight from it. A script
+ * that never calls the function teaches nothing about it.
  *
- * A loss of two distributions is given a target that a function of one tensor made: softmax(). Each
- * call of what may be one, of a first operand with a gradient and a target of its shape, is an
- * example, which says whether the first came from that function as well: kl_div() takes
- * logarithms there.
+ * A loss of two distributions gets a target that a function of one tensor made: softmax(). Each
+ * call with a first operand with a gradient and a target of its shape is an example. It says
+ * whether the first operand came from that function as well: kl_div() needs logarithms there.
  */
 #include "relation/one_claim.h"
 

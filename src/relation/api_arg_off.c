@@ -2,12 +2,12 @@
 /*
  * api_arg_off.c - APIArg/off: attention drops nothing in evaluation
  *
- * A module that drops by a number which it hands to attention has to hand zero where it is in
- * evaluation mode: attention itself knows of no mode.
+ * A module that passes its dropout to attention as a number has to pass zero in evaluation mode,
+ * as attention itself knows no mode.
  *
- * An example for each function with a `dropout_p` and no `training` inside of a module: that is
- * above zero, or the module is in evaluation mode. It is broken from the third on where both are
- * so.
+ * There is an example for each function with a `dropout_p` and no `training` inside a module: if
+ * the number is above zero, or the module is in evaluation mode. It is broken from the third on
+ * for which both are so.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"

@@ -2,14 +2,14 @@
 /*
  * api_arg_padded.c - APIArg/padded: a loss leaves out what fills rows up
  *
- * A model is told by a mask which places of its rows hold something. The loss of what it says of
- * each place has labels for these alone: for more, and the model learns to fill rows up, and the
- * longer the padding, the less all else counts.
+ * A mask says which places of its rows a model should read. Only these places have labels. With
+ * more labels the model learns to write padding, and the longer the padding, the less all else
+ * counts.
  *
- * An example for each call that makes one number of labels, as many as the mask of the forward
- * around it, or before it, has places, or less by one column, where labels are shifted. It is
- * broken from the third on that has more labels than places hold something. Which labels are
- * ignored is told of `ignore_index`; weights and `reduction` may leave others out: there is no
+ * There is an example for each call that makes one number of labels. They are as many as the
+ * places of the mask of the forward around it, or before it, or fewer by one column, as labels
+ * are shifted. It is broken from the third on that has more labels than places in use.
+ * `ignore_index` says which labels are ignored. With weights, or another `reduction`, there is no
  * example.
  */
 #include "relation/one_claim.h"

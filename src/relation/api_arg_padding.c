@@ -2,16 +2,16 @@
 /*
  * api_arg_padding.c - APIArg/padding: a padding mask leaves out what fills rows up
  *
- * torch's layers leave out the places at which a key_padding_mask is true; the function
- * scaled_dot_product_attention those at which an attn_mask of truth values is false
- * (pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html). What
- * fills rows up stands at their end, or at their beginning, and one row of a batch is full. A mask
- * that leaves out the first place of all rows, but not the last of all, leaves out the words: it
- * was turned round. Broken by the third such mask of a process, if none was otherwise, as rows may
- * all be filled up at the left.
+ * torch's layers leave out the places at which a key_padding_mask is true. The function
+ * scaled_dot_product_attention leaves out those at which a boolean attn_mask is false
+ * (pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html).
+ * Padding is at the end or at the beginning of rows, and one row of a batch is full. A mask that
+ * leaves out the first place of all rows, but not the last of all, leaves out the words: it is
+ * inverted. It is broken by the third such mask of a process if all were such, as rows may all be
+ * padded at the left.
  *
- * An example for each call of a layer with such a mask of two dimensions, and of a function with
- * one that is the same for all queries.
+ * There is an example for each call of a layer with such a mask of two dimensions, and of a
+ * function with one that is the same for all queries.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"

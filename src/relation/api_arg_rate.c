@@ -2,15 +2,14 @@
 /*
  * api_arg_rate.c - APIArg/rate: an optimizer steps with a rate at which it can learn
  *
- * A warm-up may begin at zero and a schedule may end there. Three steps in a row at a rate of zero
- * that change nothing are lost: a warm-up divides integers, or a schedule is over before its time.
- * After steps at another rate they count once there are half as many as these: a cosine rests for
- * an epoch at its end, before the next schedule takes over.
- * And the first step does not have the square of the rate that the optimizer was given: where a
- * schedule is asked for a factor, it gave a rate.
+ * A warm-up may begin at zero and a schedule may end there. Three steps in a row at a rate of
+ * zero that change nothing are lost: a warm-up divides integers, or a schedule ends too early.
+ * After steps at another rate they count once there are half as many: a cosine rests for an epoch
+ * at its end, before the next schedule takes over. The first step does not have the square of the
+ * optimizer's rate: a schedule that should return a factor returned a rate.
  *
- * An example for each step of an optimizer; of the square for the first, in a process that has
- * loaded nothing.
+ * There is an example for each step of an optimizer. The square is judged at the first step, in a
+ * process that has loaded nothing.
  */
 #include "relation/claims.h"
 #include "relation/form.h"

@@ -2,11 +2,11 @@
 /*
  * api_arg_scale.c - APIArg/scale: a gradient scaler finds a scale
  *
- * A scaler halves its scale with each step whose gradients overflow, and leaves out the step. From
- * the usual 65536 a few steps are enough. Below a thousandth it overflows at whatever scale: some
+ * A scaler halves its scale after each step whose gradients overflow, and leaves out the step.
+ * From the usual 65536 a few steps are enough. Below a thousandth every scale overflows: some
  * gradient is never finite, each step is left out, and nothing is trained.
  *
- * An example for each step of a scaler.
+ * There is an example for each step of a scaler.
  */
 #include "relation/one_claim.h"
 

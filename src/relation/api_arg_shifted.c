@@ -2,12 +2,12 @@
 /*
  * api_arg_shifted.c - APIArg/shifted: a model that looks back does not learn what it is given
  *
- * Causal attention lets each place see those before it and itself. What such a model is given at a
- * place is no label of that place: it would learn to copy. Labels are the next ones.
+ * Causal attention lets each place see those before it and itself. The input at a place is no
+ * label of that place, as the model would learn to copy. Labels are the next words.
  *
- * An example for each loss of integers, of scores that a root forward with causal attention made.
- * It is broken from the third on whose labels are, number by number, what that forward
- * embedded.
+ * There is an example for each loss of integers, of scores that a root forward with causal
+ * attention made. It is broken from the third on whose labels are, number by number, what that
+ * forward embedded.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"

@@ -2,12 +2,13 @@
 /*
  * api_arg_target.c - APIArg/target: a loss is not given one content twice
  *
- * A loss that compares a tensor with itself is at its best whatever the model says: a target that
- * is an alias of what the model returned, a teacher that is the student.
+ * A loss that compares a tensor with itself is at its best for every model: the target is an
+ * alias of the result, or the teacher is the student.
  *
- * An example for each loss, a function with a `reduction` that returns one number with a gradient,
- * of two tensors of more than one element. It is broken from the third in a row at one line whose
- * operands are equal: a teacher that begins as a copy says at first what the student says.
+ * There is an example for each loss, a function with a `reduction` that returns one number with a
+ * gradient, of two tensors of more than one element. It is broken from the third in a row at one
+ * line whose operands are equal: a teacher that begins as a copy agrees with the student at
+ * first.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"

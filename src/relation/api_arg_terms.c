@@ -2,18 +2,19 @@
 /*
  * api_arg_terms.c - APIArg/terms: what a loss is the sum of
  *
- * Scripts add up losses by operators of their own. What adds is known by its numbers: a result that
- * is the sum or the difference of its two operands, or one operand times, by or plus a number. Each
- * backward of such a sum is an example, which says of its terms
+ * Scripts add up losses by operators of their own. Numbers show what adds: a result that is the
+ * sum or the difference of its two operands, or one operand times, by or plus a number. Each
+ * backward of such a sum is an example, which says of its terms:
  *
- *   graphed     none is made of gradients that were asked for without a graph: those of a penalty
- *               that is to train something have one (create_graph)
- *   attached    none that was computed of weights, or of what requires a gradient, requires none
- *   distinct    no two are what one function returned for the same tensors
- *   apart       none was propagated itself in this step, with another one among its own terms: a
- *               total that each part of a batch adds to
+ *   graphed    none is made of gradients that were computed without a graph. A penalty that is to
+ *              train something has one (create_graph)
+ *   attached   none that was computed from weights, or from what requires a gradient, requires
+ *              none
+ *   distinct   no two are what one function returned for the same tensors
+ *   apart      none was propagated itself in this step, with another one among its own terms: a
+ *              total to which each part of a batch adds
  *
- * Content alone tells a number: without it there is no example. Only calls of torch and operators
+ * Only content shows a number: without it there is no example. Only calls of torch and operators
  * of the script are followed, as a selection has them all.
  */
 #include "relation/claims.h"

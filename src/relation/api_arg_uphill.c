@@ -2,11 +2,11 @@
 /*
  * api_arg_uphill.c - APIArg/uphill: no optimizer steps at a rate below zero
  *
- * A step at a negative rate goes up where it should go down. A schedule that is a straight line
- * comes there when training is longer than it, or resumes with steps that were counted already.
+ * A step at a negative rate goes up instead of down. A linear schedule gets there if training is
+ * longer than the schedule, or resumes with steps that were counted already.
  *
- * An example for each step of an optimizer that tells its rate. It is broken from the third on that
- * is below zero. What a cosine may end below zero by is rounding.
+ * There is an example for each step of an optimizer that shows its rate. It is broken from the
+ * third on below zero. A cosine may end below zero by rounding.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"

@@ -2,13 +2,13 @@
 /*
  * api_output_alike.c - APIOutput/alike: what is normalised is more than one number
  *
- * A softmax over one number is one, and its logarithm zero, whatever it is given: no gradient comes
- * through it. The dimension is the wrong one, or what was picked before is normalised.
+ * A softmax over one number is one, and its logarithm zero, for every input: no gradient comes
+ * through it. The dimension is the wrong one, or the number was picked before it is normalised.
  *
- * An example for each function of one tensor along a dimension, of a tensor that takes a gradient
- * and whose elements differ. It is broken from the tenth on at one line, where each so far has
- * returned the same number for all elements. A function that has returned another one there, as
- * where the length of rows differs, is right.
+ * There is an example for each function of one tensor along a dimension, of a tensor that takes a
+ * gradient and whose elements differ. It is broken from the tenth on at one line, if each so far
+ * has returned the same number for all elements. A function that has returned another one there,
+ * as with rows of different lengths, is right.
  */
 #include "relation/one_claim.h"
 

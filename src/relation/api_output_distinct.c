@@ -2,15 +2,15 @@
 /*
  * api_output_distinct.c - APIOutput/distinct: what is drawn for training is drawn anew
  *
- * An order of the data, or a choice of rows, that comes again in a later step while the same
- * optimizer goes on: a generator was seeded anew, or a sampler was not told the epoch.
+ * An order of the data, or a choice of rows, comes again in a later step while the same optimizer
+ * goes on: a generator was seeded again, or a sampler does not know the epoch.
  *
  * A draw is a call without tensors or data that returns integers: 16 or more, 8 of them distinct,
- * so that they do not come again by chance. Functions that always return the same, as arange(), are
- * told by the scripts that are learned from. It is judged at the next step of an optimizer: one
- * that has not stepped before begins another training, which may well be seeded as the one before,
- * and so does a load, after which the order of an epoch is drawn again to go on within it. What a
- * backward computes again, and what evaluations draw, is none.
+ * so that they do not come again by chance. The runs learned from show functions that always
+ * return the same, as arange(). It is judged at the next step of an optimizer. An optimizer that
+ * has not stepped before begins another training, which may have the same seed. So does a load,
+ * after which the order of an epoch is drawn again to go on within it. What a backward computes
+ * again, and what evaluations draw, does not count.
  */
 #include "relation/one_claim.h"
 

@@ -2,13 +2,13 @@
 /*
  * api_output_exact.c - APIOutput/exact: whole numbers that are converted stay what they are
  *
- * A floating point number of few bits holds whole numbers to 256 (bfloat16) or 2048 (float16), and
- * beyond these some alone: positions, hours and indices that are converted to it are rounded, so
+ * A floating point number of few bits holds all integers to 256 (bfloat16) or 2048 (float16), and
+ * beyond that only some. Positions, hours and indices that are converted to it are rounded, so
  * that neighbours become one.
  *
- * An example for each operator of the script that makes floating point numbers of one tensor of
- * integers, in its shape, and of no other tensor. Of the integers the smallest and the largest are
- * known, and how many there are: broken is what certainly rounds one of them.
+ * There is an example for each operator of the script that makes floating point numbers of one
+ * tensor of integers, in its shape, and of no other tensor. The smallest and the largest integer
+ * are known, and how many there are. It is broken if one of them is certainly rounded.
  */
 #include "relation/one_claim.h"
 

@@ -2,12 +2,12 @@
 /*
  * api_output_next.c - APIOutput/next: a batch is not the one before it in its pass
  *
- * In one pass over a DataLoader a batch that comes again at once was given by another worker: a
- * stream that is not divided among them. Of four rows and 16 elements or more, so that a sampler
- * does not draw it twice by chance; broken by the third of a pass, and not where all of a pass are
- * one batch, on which a script trains on purpose.
+ * If a batch comes again at once in one pass over a DataLoader, another worker gave it: the
+ * stream is not divided among them. A batch has four rows and 16 elements or more, so that a
+ * sampler does not draw it twice by chance. It is broken by the third of a pass, unless all of a
+ * pass are one batch, on which a script trains on purpose.
  *
- * An example for each batch.
+ * There is an example for each batch.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"

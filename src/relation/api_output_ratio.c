@@ -2,14 +2,14 @@
 /*
  * api_output_ratio.c - APIOutput/ratio: a ratio to the policy that acted is not always one
  *
- * What a policy says of actions is divided by what it said when it took them, exp(new - old). In
- * the first step both are the same, and the ratio is one. When the same batch comes again the
- * policy has learned: a ratio of one there means that the old answer was computed anew, and nothing
- * is clipped ever.
+ * The policy's probability of an action is divided by that at the time of the action, exp(new -
+ * old). In the first step both are the same, and the ratio is one. When the same batch comes
+ * again the policy has learned. A ratio of one there means that the old answer was computed
+ * again, and nothing is ever clipped.
  *
- * An example for each line that makes ones of zeros which take a gradient, at each batch that its
- * model was given in an earlier step, too. It is broken from the third on, where the line has never
- * made anything else. Who learns from each batch once may well do so.
+ * There is an example for each line that makes ones of zeros which take a gradient, at each batch
+ * that its model already had in an earlier step. It is broken from the third on, if the line has
+ * never made anything else. A script that learns from each batch once is right.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"

@@ -2,14 +2,15 @@
 /*
  * api_output_sign.c - APIOutput/sign: a loss is not below zero
  *
- * Most losses measure a distance, or are the logarithm of a probability with its sign turned:
- * nothing that they are made for gives less than zero. Given something else they do: scores where
- * logarithms of probabilities are meant, a target that is no probability.
+ * Most losses measure a distance, or are the negative logarithm of a probability. With the inputs
+ * that they are made for they are never below zero. With others they are: scores in place of
+ * logarithms of probabilities, a target that is no probability.
  *
- * An example for each call that has a `reduction` and returns one number with a gradient. It is
- * broken from the third below zero on, as what rounding leaves may be less than nothing by a
- * little. Densities have logarithms of either sign: their losses are met with both. So has a
- * divergence (`log_target`) of a part of the classes, and of what was drawn: there is no example.
+ * There is an example for each call that has a `reduction` and returns one number with a
+ * gradient. It is broken from the third below zero on, as rounding may leave a little less than
+ * zero. Densities have logarithms of either sign, so their losses have both signs. A divergence
+ * (`log_target`) of a part of the classes, or of what was drawn, may have both, too, and is no
+ * example.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"

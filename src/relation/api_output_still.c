@@ -2,13 +2,14 @@
 /*
  * api_output_still.c - APIOutput/still: a loss becomes another one as its model is trained
  *
- * What a loss says of weights that change changes with them. One that has been the same number in
- * each step from the first on has nothing of the model in it, or is at a bound: scores of a single
- * class, probabilities cut off, a constant that was meant to be added.
+ * A loss of weights that change changes with them. A loss that has been the same number in each
+ * step from the first on does not depend on the model, or is at a bound: scores of a single
+ * class, clamped probabilities, a constant that should be added.
  *
- * An example for each backward in another step than the one before at its line. It is broken from
- * the tenth step on, where the loss has been one number in all of them, and that is not zero: a
- * margin may be kept from the start. Of single precision: fewer digits may well stay.
+ * There is an example for each backward in another step than the one before at its line. It is
+ * broken from the tenth step on, if the loss has been one number in all of them that is not zero:
+ * a margin may be kept from the start. The loss has single precision: with fewer digits it may
+ * well stay.
  */
 #include "relation/one_claim.h"
 

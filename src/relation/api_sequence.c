@@ -2,12 +2,12 @@
 /*
  * api_sequence.c - APISequence/window: calls of the training loop, present and in order
  *
- *   window   every step window has all of them, in this order; or, where one is marked `given`,
+ *   window   every step window has all of them, in this order; or, if one is marked `given`,
  *            every step window that has that one has the others, in this order
  *
- * Ia stands before Ib when both its first and its last call of the window do, so that the
- * micro-batches of an accumulated gradient are no disorder. Judged when the window closes. Clearing
- * gradients is left to APISequence/between and EventContain/each.
+ * Ia comes before Ib if both its first and its last call of the window do, so the micro-batches
+ * of an accumulated gradient are no disorder. It is judged when the window closes.
+ * APISequence/between and EventContain/each cover the clearing of gradients.
  */
 #include "relation/api_sequence.h"
 

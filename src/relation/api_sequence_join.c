@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_sequence_join.c - single calls and pairs of APISequence/window become chains
+ *
+ * Implied pairs are dropped, pairs that meet end to begin under one precondition become chains,
+ * and single calls that a chain has are dropped. What all of them claim together stays the same.
  */
 #include "relation/api_sequence.h"
 

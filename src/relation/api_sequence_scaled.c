@@ -2,14 +2,13 @@
 /*
  * api_sequence_scaled.c - APISequence/scaled: half precision is trained with a scaler
  *
- * Of what float16 can hold, gradients of most models fall below the smallest number: a scaler
- * multiplies the loss before the backward, and divides before the step. Without one they are zero
- * where it matters, and nobody is told. bfloat16 needs none.
+ * Gradients of most models fall below the smallest number of float16. A scaler multiplies the
+ * loss before the backward, and divides before the step. Without one these gradients are zero,
+ * and nothing reports it. bfloat16 needs no scaler.
  *
- * An example for each step of an optimizer whose last forward with gradients ran under autocast to
- * float16.
- * It is broken from the third on in a process in which no scaler was at work, and no package that
- * scales by itself stepped.
+ * There is an example for each step of an optimizer whose last forward with gradients ran under
+ * autocast to float16. It is broken from the third on in a process in which no scaler was at
+ * work, and no package that scales by itself stepped.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"

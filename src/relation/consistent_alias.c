@@ -2,6 +2,10 @@
 /*
  * consistent_alias.c - Consistent/alias: two variables of one process that started with equal
  * content keep it equal
+ *
+ * Candidates are pairs of matrices that began with one digest. Vectors and zeros begin alike by
+ * custom, clones of a template go ways of their own, and a copy of a whole model is no tie
+ * unless one step moves both.
  */
 #include "relation/consistent.h"
 #include "relation/one_claim.h"

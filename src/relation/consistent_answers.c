@@ -2,18 +2,19 @@
 /*
  * consistent_answers.c - Consistent/answers: a model that answers follows the one that is trained
  *
- * Answers are drawn from a copy of the model that is trained, which is given its weights from time
- * to time. A copy that never gets any answers as the model did when training began, and what is
- * learned from its answers is not the model's own.
+ * Answers are drawn from a copy of the model that is trained, which gets its weights from time to
+ * time. A copy that never gets any answers as the model did when training began, and the model
+ * does not learn from its own answers.
  *
- * A model is a root with two matrices or more. It answers where the script draws of what a forward
- * without gradients said, three times or more. A copy began with the same matrices, and nothing
- * steps it; a trained model has changed by ten steps or more. An example for each copy that
- * answers, when the run is over. It is broken where the copy is as it was and nobody draws from a
- * model that is trained: to compare a model with what it began as a script draws from both.
+ * A model is a root with two matrices or more. It answers if the script draws, three times or
+ * more, from the result of a forward without gradients. A copy began with the same matrices, and
+ * nothing steps it. A trained model has changed by ten steps or more. There is an example for
+ * each copy that answers, when the run is over. It is broken if the copy has never changed and
+ * nobody draws from a model that is trained: a script that compares a model with its beginning
+ * draws from both.
  *
- * Of one process: where none steps, weights may be written in ways that no look of it sees, as
- * memory that it shares, so that nothing is said of a copy in a process of its own.
+ * All models are of one process. In a process without steps, weights may be written in ways that
+ * no look sees, as in shared memory, so a copy in a process of its own is not judged.
  */
 #include "relation/consistent.h"
 #include "relation/third_time.h"

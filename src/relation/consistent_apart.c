@@ -3,12 +3,13 @@
  * consistent_apart.c - Consistent/apart: what parameter groups of one optimizer differ in at its
  * first step, they go on differing in
  *
- * A schedule scales what the groups began with, or leaves it. One written by hand may give all of
- * them the same. They may meet in the end, at the least rate of a schedule: that they have become
- * one counts when they have had a third value in common. A warm-up may lead them to one rate: what
- * came closer in several steps, and was as close as that step leads, has met by intent.
+ * A schedule scales what the groups began with, or keeps it. A schedule written by hand may give
+ * all of them the same. They may also meet in the end, at the lowest rate of a schedule: they
+ * count as one when they have had a third value in common. A warm-up may lead them to one rate:
+ * settings that came closer in several steps, and were as close as that step leads, have met on
+ * purpose.
  *
- * An example for each setting in each step of its optimizer.
+ * There is an example for each setting in each step of its optimizer.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"

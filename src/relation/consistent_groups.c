@@ -2,15 +2,14 @@
 /*
  * consistent_groups.c - Consistent/groups: how an optimizer's parameters are parted into groups
  *
- *   settings   the groups of one optimizer have settings of the same names, and their rates differ
- *              where they do not: torch gives each group all settings that the optimizer reads, so
- *              that what one group alone has is read by nobody, but for a script that scales its
- *              rates by it
- *   decay      of modules that have vectors alone, as norms do, all of one class are decayed, or
- *              none is. Told where a script itself gives groups a decay, one of them none
+ *   settings   the groups of one optimizer have settings of the same names, or their rates
+ *              differ. torch gives each group all settings that the optimizer reads, so nobody
+ *              reads a setting of one group alone, except a script that scales its rates by it
+ *   decay      of modules that have only vectors, as norms do, all of one class are decayed, or
+ *              none. Judged if a script itself gives groups a decay, one of them none
  *
- * An example for each optimizer with two groups or more: of settings at the third step of the
- * process that has them, of the decay at its first.
+ * There is an example for each optimizer with two groups or more: for settings at the third step
+ * of the process that has them, for the decay at its first.
  */
 #include "relation/consistent.h"
 #include "relation/third_time.h"

@@ -2,13 +2,14 @@
 /*
  * consistent_models.c - Consistent/models: models of one process that begin alike go ways that fit
  *
- *   twins      two models that train do not stay copies of each other: they began with the same
- *              weights and are given the same, so that one of them is in vain
- *   followers  a model that began as a copy of one that trains, and is asked while it does, follows
- *              it, where another copy follows its own model: a target network that was forgotten
+ *   twins       two models that train do not stay copies of each other: they began with the same
+ *               weights and get the same inputs, so one of them is useless
+ *   followers   a model that began as a copy of one that trains, and is called while that trains,
+ *               follows it, if another copy follows its own model: a target network that was
+ *               forgotten
  *
- * A model is a root with two matrices or more. An example for each step window that has two models
- * that train, and for each follower in it.
+ * A model is a root with two matrices or more. There is an example for each step window that has
+ * two models that train, and for each follower in it.
  */
 #include "relation/consistent.h"
 #include "relation/third_time.h"

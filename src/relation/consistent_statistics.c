@@ -3,11 +3,11 @@
  * consistent_statistics.c - Consistent/statistics: an average has statistics of its own weights
  *
  * An average is a model whose parameters change though no optimizer steps them. Statistics are
- * buffers that forwards write to: which these are the models tell that train. An average that is
- * asked in evaluation mode needs some that were made since it was made, by a pass over data or by
+ * buffers that forwards write to; the models that train show which these are. An average in
+ * evaluation mode needs some that were made since the average was made, by a pass over data or by
  * copying those of its model.
  *
- * An example for each evaluation of such a model that has buffers of this kind.
+ * There is an example for each evaluation of such a model that has buffers of this kind.
  */
 #include "relation/one_claim.h"
 

@@ -2,9 +2,9 @@
 /*
  * consistent_steady.c - Consistent/steady: a variable is as it was one step before
  *
- * As the optimizer's steps left it: what is converted after the last of them trains no more. Where
- * only optimizers step that never did before, another training begins, and what it begins with is
- * for the script to say.
+ * It has to be as the optimizer's steps left it: a variable that is converted after the last of
+ * them trains no more. If only optimizers step that never stepped before, another training
+ * begins, and the script decides what it begins with.
  */
 #include "relation/consistent.h"
 

@@ -5,7 +5,7 @@
  *   some   Eb is a call, or a change of at least one variable of a kind
  *   none   Eb is a change, and never happens there
  *
- * Judged when Ea returns; a call that raised says nothing.
+ * It is judged when Ea returns. A call that raised is not judged.
  */
 #include "relation/form.h"
 #include "relation/third_time.h"

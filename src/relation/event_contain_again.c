@@ -2,12 +2,12 @@
 /*
  * event_contain_again.c - EventContain/again: what a backward computes again, the step had computed
  *
- * Where activations are not kept, a backward calls modules once more. It calls none that the
- * forward had not called, nor one more often: a function that refers to the variable of a loop
- * finds the last module in it by then, and calls that in place of others of its class. A class that
- * is called more often as a whole is meant so, as where an adjoint equation is solved.
+ * A backward calls modules once more if activations are not kept. It calls no module that the
+ * forward had not called, and none more often. A function that refers to the variable of a loop
+ * finds the last module in it by then, and calls that in place of others of its class. A class
+ * that is called more often as a whole is intended, as when an adjoint equation is solved.
  *
- * An example for each backward that calls modules.
+ * There is an example for each backward that calls modules.
  */
 #include "relation/one_claim.h"
 

@@ -2,11 +2,11 @@
 /*
  * event_contain_copied.c - EventContain/copied: what a load gives is not what it writes to
  *
- * A state dict refers to the weights. Kept without a copy, as the best so far, it trains on with
- * them, and a load of it copies each weight onto itself. What was taken just now may be loaded as
- * well, in vain: so an optimizer has stepped since state was taken last.
+ * A state dict refers to the weights. If it is kept without a copy, as the best so far, it trains
+ * on with them, and loading it copies each weight onto itself. State that was taken just now may
+ * be loaded, too, without effect: so an optimizer must have stepped since state was last taken.
  *
- * An example for each such load that writes to weights.
+ * There is an example for each such load that writes to weights.
  */
 #include "relation/one_claim.h"
 

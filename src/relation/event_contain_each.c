@@ -3,9 +3,10 @@
  * event_contain_each.c - EventContain/each: what a call does, it does to every variable that its
  * receiver owns
  *
- * Of an optimizer step these are the parameters that require a gradient, of a root forward the
- * model's buffers, those of frozen modules apart from others, and in evaluation mode those that
- * forwards in training mode have moved. Judged when the call returns, variable by variable.
+ * For an optimizer step these are the parameters that require a gradient. For a root forward
+ * these are the model's buffers, with those of frozen modules apart, and in evaluation mode those
+ * that forwards in training mode have moved. It is judged when the call returns, variable by
+ * variable.
  */
 #include "relation/claims.h"
 #include "relation/form.h"

@@ -3,8 +3,8 @@
  * event_contain_owned.c - EventContain/owned: what gets a gradient in a step window belongs to an
  * optimizer
  *
- * Of a parameter that no optimizer was given nothing else speaks: it is stepped by no call. Judged
- * at the end of each step window, on every parameter that requires a gradient and has got one.
+ * No other form covers a parameter that no optimizer has: no call steps it. It is judged at the
+ * end of each step window, for every parameter that requires a gradient and has one.
  */
 #include "relation/consistent.h"
 #include "relation/one_claim.h"

@@ -3,11 +3,12 @@
  * event_contain_parts.c - EventContain/parts: of a checkpoint that a run goes on from, each state
  * is loaded
  *
- * A part is what a checkpoint holds under a name of its own: the model, the optimizer, an average,
- * a normaliser. One that was a state when the run saved it, and of which no tensor is given to any
- * call while two others are loaded, was forgotten: what it is for starts anew.
+ * A part is what a checkpoint holds under a name of its own: the model, the optimizer, an
+ * average, a normaliser. A part that was a state when the run saved it was forgotten if two
+ * others are loaded and no call gets any of its tensors. What it belongs to starts again.
  *
- * An example for each such part of a checkpoint, at the second optimizer step after it was read.
+ * There is an example for each such part of a checkpoint, at the second optimizer step after it
+ * was read.
  */
 #include "relation/one_claim.h"
 

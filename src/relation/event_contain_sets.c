@@ -3,9 +3,9 @@
  * event_contain_sets.c - EventContain/sets: what a scheduler changes is the setting of an optimizer
  * at work
  *
- * One that was built for an optimizer which has been replaced since turns the numbers of that one,
- * and those that train stay as they were. A call that changes nothing says nothing: schedules wait,
- * rest and end.
+ * A scheduler that was built for an optimizer which has been replaced changes the numbers of that
+ * one, and those that train stay the same. A call that changes nothing is not judged: schedules
+ * wait, rest and end.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"
@@ -89,7 +89,7 @@ const struct tc_relation_rule tc_rule_sets = {
     .form.summary = "what a scheduler changes belongs to an optimizer at work",
     .form.hint = "Was the scheduler built for another optimizer than the one that steps?",
     .source.name = "sets",
-    .source.judged = "the first change by a scheduler, or its third in vain",
+    .source.judged = "the first change by a scheduler, or its third call without effect",
     .source.process_size = sizeof(struct tc_map), /* receiver → struct setter * */
     .source.release_process = tc_release_map_of_structs,
     TC_CLAIM_OF(TC_PARAM_CHANGE, TC_SYM_PARAM_GROUP, TC_SYM_SETTINGS, TC_SYM_CHANGED),

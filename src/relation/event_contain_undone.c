@@ -2,10 +2,11 @@
 /*
  * event_contain_undone.c - EventContain/undone: what a load gave is not initialised again
  *
- * Weights that a load wrote, and of which all are initialised before the model trains with them,
- * were loaded in vain. Of a head alone that is usual. Of matrices, as initialisers often leave out
- * biases. By the calls that write: variables are looked at from the first forward on. An example
- * for each model that trains for the first time after a load.
+ * Weights that a load wrote, and that are all initialised before the model trains with them, were
+ * loaded in vain. That is usual for a head alone. Only matrices count, as initialisers often
+ * leave out biases. The form goes by the calls that write, as variables are looked at from the
+ * first forward on. There is an example for each model that trains for the first time after a
+ * load.
  */
 #include "relation/one_claim.h"
 

@@ -2,13 +2,13 @@
 /*
  * event_contain_within.c - what a model trains with: who made it
  *
- *   EventContain/within     it was made inside certain calls
+ *   EventContain/within     certain calls made it
  *   EventContain/restored   what the script put in for an evaluation, it took out again
  *
- * Of parameters that are trained. An example for each change of the content inside a call that has
- * a business in a training loop; calls around whole loops have none. A change from elsewhere is an
- * example, without a call, once a root trains with it: weights that were swapped, and swapped back
- * before that, were never changed.
+ * It is about parameters that are trained. There is an example for each change of the content
+ * inside a call that has a part in a training loop; calls around whole loops have none. A change
+ * from elsewhere is an example without a call, once a root trains with it. Weights that were
+ * swapped, and swapped back before that, count as never changed.
  */
 #include "relation/claims.h"
 #include "relation/consistent.h"

@@ -3,10 +3,10 @@
  * event_contain_zeroed.c - EventContain/zeroed: what a script sets to zero is not drawn at random
  * after that
  *
- * A matrix that begins at zero does so on purpose: a gate, a residual branch, the second factor of
- * an adapter. An initialiser that comes after it, for all layers of a class, undoes that.
+ * A matrix that begins at zero does so on purpose: a gate, a residual branch, the second factor
+ * of an adapter. An initialiser that comes later, for all layers of a class, undoes that.
  *
- * An example for each matrix that the script initialises at random.
+ * There is an example for each matrix that the script initialises at random.
  */
 #include "relation/one_claim.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * operand_condense.c - fewer statements: those that a stronger one implies are left out
+ *
+ * An invariant is left out if one that stays implies it: a stronger part of the same tensors, a
+ * circle of equalities, the mode that another states, or the outer call of the library. A proof
+ * never needs what it proves.
  */
 #include "relation/operand.h"
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * operand_read.c - what one call says of its operands and its result
+ *
+ * One call gives one sorted set of states without repetitions: of each operand, of the receiver,
+ * of the result, and of pairs of these. Shapes and dtypes of the script's own modules and
+ * methods are its architecture and give no state. A comment at each exception names the case
+ * that forced it.
  */
 #include "relation/operand.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * operand_words.c - statements about operands in words
+ *
+ * The sentence of a claim comes from its params alone. That of a breach also has the values of
+ * the call, as the trace has them.
  */
 #include "relation/operand_form.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * compare_html.c - the comparison as a page
+ *
+ * First what leads, with the lines of both scripts, then a section for each kind, then the
+ * sources. Long lists are folded and counted. Text of traces goes through tc_safe_add().
  */
 #include "report/compare_page.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * compare_machine.c - the comparison for programs: JSON Lines, code scanning, pull requests
+ *
+ * The keys are those of docs/comparison-format.md. SARIF and GitHub get only differences that
+ * count and are on the first screen.
  */
 #include "report/compare_report.h"
 

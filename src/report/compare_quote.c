@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * compare_quote.c - the lines of both scripts around a difference, as a diff shows them
+ *
+ * Both scripts are aligned as a diff aligns them. Quoted is the edited place, or else the line
+ * of the difference, with the nearest lines that both have. The line of the difference is always
+ * among those that are printed; long lines are folded.
  */
 #include "report/compare_report.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * compare_text.c - the comparison as one screen of a terminal
+ *
+ * First what leads, with the lines of both scripts, then a section for each kind, then how near
+ * the values are. With --verbose all differences are listed in order.
  */
 #include "report/compare_report.h"
 

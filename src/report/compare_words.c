@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * compare_words.c - the sentence, the place and the lines of a difference
+ *
+ * A difference has records and paths. This unit makes the text of them that terminal, page, JSON
+ * and annotations share: calls by short names, paths without members of the format, values as
+ * Python writes them, and why a difference is set aside.
  */
 #include "report/compare_report.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * explain.c - one invariant in full: what it means, how it was learned, what became of it
+ *
+ * Labelled lines: what the invariant claims, how it was learned, its verdict, why occasions were
+ * not judged, its violation in full, and the line for --suppress. False if no invariant has the
+ * id.
  */
 #include "report/report.h"
 

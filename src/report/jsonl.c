@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jsonl.c - findings, and their violations, as JSON Lines
+ *
+ * The keys are those of docs/violation-format.md; a key whose value is not known is absent.
  */
 #include "report/report.h"
 

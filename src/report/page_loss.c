@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * page_loss.c - the loss of a rank before that of the healthy runs and of the other ranks; the same
- * of the learning rate, where a finding speaks of it
+ * of the learning rate, if a finding is about it
+ *
+ * A chart is drawn once for each run and rank: several findings of one rank share it. Courses come
+ * from the run (run_course.h) and, of the healthy runs, from the excerpts of the invariant file.
  */
 #include "report/page.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_html.c - the verdict on a plan as a page: layers of the model by ranks of the mesh
+ *
+ * A table has a row for each layer and a column for each rank; a cell says how many of the
+ * results there differ, and links to the findings. The page loads nothing.
  */
 #include "report/plan_html.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_text.c - the verdict on a plan as a person reads it in a terminal, and as JSON Lines
+ *
+ * Findings with their places, ranks, the bound on an error, and notes. The JSON has the same
+ * findings.
  */
 #include "report/plan_report.h"
 

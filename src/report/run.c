@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * run.c - the whole of a check: invariants, traces, verdicts, reports
+ *
+ * tc_check_open() reads invariants, tc_check_judge() takes each event, tc_check_report() writes;
+ * the live check calls the same functions repeatedly. The output folder is made and locked once
+ * a trace could be opened, so a check of nothing leaves none. After an interrupt, what was found
+ * is reported.
  */
 #include "report/run.h"
 

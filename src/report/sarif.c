@@ -2,6 +2,9 @@
 /*
  * sarif.c - SARIF 2.1.0, for code scanning: a rule for each relation form, a result for each
  * finding
+ *
+ * A changed setting of the script broke no law, so its level is note. Suppressed violations are
+ * results with their reason. The fingerprint is that of the invariant, not of the step or the rank.
  */
 #include "report/report.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * text.c - violations as a person reads them in a terminal of 80 columns
+ *
+ * First findings, each with the lines of both scripts and up to two violations, then changed
+ * settings. With --verbose all violations follow. Lines are folded for a terminal (fold.h).
+ * Colours only if the caller asks for them.
  */
 #include "report/report.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * write.c - the reports there are, and the driver that writes them
+ *
+ * REPORTS is the table of all reports. tc_report_input_make() sets suppressed violations apart
+ * and makes the findings once; every report reads the same input.
  */
 #include "report/report.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reader.c - one trace file as records
+ *
+ * Lines become records in the caller's arena. The process record is read when the file is
+ * opened, and outlives it. A damaged line or an unknown key is noted, once for each kind, and
+ * skipped. A torn last line is noted until a growing file brings the rest.
  */
 #include <traincheck/trace.h>
 

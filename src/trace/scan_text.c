@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scan_text.c - strings and numbers of JSON text
+ *
+ * Fast paths first: eight bytes of a string at a time, integers of few digits in one loop,
+ * doubles by one rounded operation where that is exact. A string without an escape is borrowed
+ * from the line; one with escapes is copied into the arena. All text must be UTF-8.
  */
 #include "trace/scan_text.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * value.c - looking into, printing and hashing values
+ *
+ * A missing member is NULL, or the fallback that the caller gives, so look-ups can be chained.
+ * Printing keeps kinds: 5.0 stays a float.
  */
 #include <traincheck/record.h>
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * watch.c - a folder that is being written
+ *
+ * A file becomes a member of the folder once its process record is whole. A file that has not
+ * grown is not tried again. Notes of a file that is no trace yet are withheld.
  */
 #include "trace/folder.h"
 

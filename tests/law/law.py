@@ -14,7 +14,8 @@ usage: law.py [ROOT]     prints one line per breach, exits with 1 if there is an
 * no file includes banned.h: the build does
 * no two units of src/ have the same name, whatever their folders
 * src/ neither prints nor exits; a tool's main file is short, so is every function
-* a file of src/ begins with its name and what it is for
+* a file of src/ begins with its name and what it is for; a .c file of more than MAX_PLAIN lines, or its header, also with
+  how it goes about that: a second paragraph
 """
 
 import pathlib
@@ -73,7 +74,7 @@ SYSTEM = re.compile(
 PRINTS = re.compile(r"\b(?:stdout|stderr)\b|\b(?:printf|puts|putchar|perror|exit|_exit|abort)\s*\(")
 # app.c is the voice of the tools, arena.c ends the process when memory is out, collect runs the user's job.
 MAY_PRINT = ("src/cli/app.c", "src/base/arena.c", "src/collect/")
-MAX_MAIN, MAX_FUNCTION = 40, 60
+MAX_MAIN, MAX_FUNCTION, MAX_PLAIN = 40, 60, 150
 
 EXTERN = re.compile(r"^extern\s+([^;(]+);", re.M)
 LISTS_EXTERN = re.compile(r"^#define X\(\w+\) extern ", re.M)
@@ -178,10 +179,25 @@ def check_lengths(path, code):
 
 def check_head(path, text):
     name = re.escape(pathlib.PurePath(path).name)
-    if not path.startswith("src/"):
+    if not path.startswith("src/") and not re.match(r"tools/(?!traincheck-)", path):
         return
     if not re.match(rf"(/\* SPDX[^\n]*\n)?/\*\n \* {name} - \S", text):
         yield 1, f"it does not begin with '{pathlib.PurePath(path).name} - ' and what it is for"
+
+
+def head_of(text):
+    """The lines of the first comment that is more than a licence."""
+    found = re.match(r"(?:/\* SPDX[^\n]*\n)?/\*\n(.*?) \*/\n", text, re.S)
+    return found[1].split("\n")[:-1] if found else []
+
+
+def check_explained(root):
+    """Paths of long .c files of which neither the file nor its header says how it works."""
+    for file in sorted((root / "src").rglob("*.c")):
+        text, header = file.read_text(), file.with_suffix(".h")
+        heads = [head_of(text), head_of(header.read_text()) if header.exists() else []]
+        if text.count("\n") > MAX_PLAIN and not any(" *" in head for head in heads):
+            yield file.relative_to(root).as_posix()
 
 
 def definitions(root):
@@ -299,6 +315,8 @@ def breaches(root):
                                  (check_head, text)):
                 for line, said in check(path, lines):
                     yield path, line, said
+    for path in check_explained(root):
+        yield path, 1, f"it has more than {MAX_PLAIN} lines, and no head says how it works"
     for path, said in check_declared(root):
         yield path, 1, said
     for path, said in check_homes(root):

@@ -119,6 +119,16 @@ class Law(unittest.TestCase):
                 found = [said for _, _, said in self.breaches({"src/base/x.c": first}, head=lambda path: "")]
                 self.assertEqual(found, ["it does not begin with 'x.c - ' and what it is for"] if is_breach else [])
 
+    def test_a_long_file_says_how_it_works(self):
+        """It, or its header."""
+        said = lambda how: f"/*\n * x - what it is for\n{how} */\n"
+        plain, full, long = said("").replace("x -", "x.c -"), said(" *\n * How it works.\n").replace("x -", "x.c -"), ";\n" * law.MAX_PLAIN
+        header = said(" *\n * How it works.\n").replace("x -", "x.h -")
+        for files, n in (({"src/base/x.c": plain}, 0), ({"src/base/x.c": plain + long}, 1), ({"src/base/x.c": full + long}, 0),
+                         ({"src/base/x.c": plain + long, "src/base/x.h": header}, 0)):
+            found = self.breaches(files, head=lambda _: "")
+            self.assertEqual(len(found), n, found)
+
     def test_a_name_is_given_once(self):
         files = {f"src/{name}": "" for name in ("base/json.c", "base/json.h", "check/json.h", "report/html/json.c", "report/run.c")}
         self.assertEqual([(path, said) for path, _, said in self.breaches(files)],

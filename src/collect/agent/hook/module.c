@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * module.c - the extension module: what the policy may ask of the agent
+ *
+ * Each function is called by the policy, in Python, with the interpreter's lock. It takes the
+ * arguments apart and calls the unit that does the work. methods[] has the names that the policy
+ * uses.
  */
 #include "collect/agent/agent.h"
 
