@@ -5,6 +5,7 @@ In every other pair the traced run comes first. Prints, for each program and mod
   step    time of a step, traced : plain (the median step of each run, the first ones left out)
   cpu     the same of processor time of the thread that trains, which other jobs on the machine
           disturb less
+  whole   processor time of that thread in all steps but the first ones, traced : plain
   start   seconds that the first step comes later
 and the bytes of trace per step and the growth of the peak of memory.
 
@@ -13,6 +14,7 @@ Modes:
   no-content: the same with --content off
   selective 100 invariants, about variables too, learned from a full trace of the same program
   sampled   one step in ten
+  budget    --budget 2%: it holds for all steps together, as the median one is left out
   again     the plain run once more: what chance makes of a ratio on this machine
   upstream  the Python tool (traincheck 0.2.0), full;  with --upstream
   upstream-selective: 100 of the invariants that it learned itself from a short run, each step traced; to
@@ -36,11 +38,11 @@ import harness  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Steps of a run: five seconds or so, as shorter ones measure the machine's moods.
-PROGRAMS = {"cnn": 60, "gpt": 100, "resnet": 40, "lstm": 300, "vae": 400, "ddp": 100}
+PROGRAMS = {"cnn": 60, "gpt": 100, "resnet": 40, "lstm": 300, "vae": 400, "ddp": 100, "small": 2000}
 # Those of programs/device.py, on an accelerator: not unless asked for (device.sh asks for all).
 ON_DEVICE = {"resnet50": 40, "gpt2": 40, "gpt2-compiled": 40, "llama1b": 30}
-MODES = ("full", "selective", "sampled", "again", "no-content", "upstream", "upstream-selective", "no-operators")
-WARM_UP = 8  # steps left out of the medians
+MODES = ("full", "selective", "sampled", "budget", "again", "no-content", "upstream", "upstream-selective", "no-operators")
+WARM_UP = 10  # steps left out of the figures: as many as a budget leaves out of its own
 N_INVARIANTS = 100
 
 
@@ -59,7 +61,7 @@ def parse():
     parser.add_argument("--json", type=pathlib.Path, help="write all figures there")
     arguments = parser.parse_args()
     if arguments.modes is None:
-        arguments.modes = MODES[:6] if arguments.upstream else MODES[:5]
+        arguments.modes = MODES[:7] if arguments.upstream else MODES[:6]
     if not arguments.upstream and any(m.startswith("upstream") for m in arguments.modes):
         parser.error("these modes need --upstream")
     if arguments.steps is not None and arguments.steps <= WARM_UP + 2:
@@ -122,6 +124,9 @@ class Program:
     def sampled(self):
         return self._traced("sampled", "--sampling-interval", "10")
 
+    def budget(self):
+        return self._traced("budget", "--budget", "2%")
+
     def selective(self):
         selection = self.work / "selection.jsonl"
         if not selection.exists():
@@ -173,12 +178,17 @@ def step_of(figures, clock):
     return statistics.median(figures[clock][WARM_UP:])
 
 
+def whole_of(figures):
+    return sum(figures["thread"][WARM_UP:])
+
+
 def compare(plain, traced):
     if plain.get("losses") != traced.get("losses"):
         raise harness.Failed("the losses are not those of the plain run, bit for bit")
     return {
         "step": step_of(traced, "wall") / step_of(plain, "wall"),
         "cpu": step_of(traced, "thread") / step_of(plain, "thread"),
+        "whole": whole_of(traced) / whole_of(plain),
         "start": traced["start"] - plain["start"],
         "bytes": traced["bytes"],
         "rss_mb": (traced["rss_kb"] - plain["rss_kb"]) / 1024,
@@ -194,7 +204,8 @@ def range_of(pairs, what, form):
 def print_row(name, mode, pairs):
     middle = {what: statistics.median(pair[what] for pair in pairs) for what in pairs[0]}
     print(f"{name:13} {mode:18} {middle['plain_ms']:8.1f}  {range_of(pairs, 'step', '{:6.2f}')}  "
-          f"{range_of(pairs, 'cpu', '{:6.3f}')}  {range_of(pairs, 'start', '{:6.2f}')}  "
+          f"{range_of(pairs, 'cpu', '{:6.3f}')}  "
+          f"{range_of(pairs, 'whole', '{:6.3f}')}  {range_of(pairs, 'start', '{:6.2f}')}  "
           f"{middle['bytes']:10.0f}  {middle['rss_mb']:6.1f}", flush=True)
 
 
@@ -224,6 +235,7 @@ def main():
     arguments = parse()
     figures = {}
     print(f"{'program':13} {'mode':18} {'plain ms':>8}  {'step min/median/max':20}  {'cpu min/median/max':20}  "
+          f"{'whole min/median/max':20}  "
           f"{'start s min/med/max':20}  {'bytes/step':>10}  {'MB':>6}")
     with tempfile.TemporaryDirectory(prefix="tc-bench-") as work:
         for name in arguments.only:
