@@ -29,7 +29,7 @@ struct tc_board_totals {
     bool has_lost_steps;
     uint64_t errors; /* parts of tracing that were switched off */
     uint64_t bytes;  /* of the files */
-    /* Of a budget: steps behind the warm-up, those of them that were traced (of all processes: the
+    /* Of a budget: steps after the warm-up, those of them that were traced (of all processes: the
      * most), the time since then that tracing took, and the job's own, in one unit. No steps: there
      * is no budget. */
     uint64_t budget_steps, budget_traced, budget_spent, budget_worked;

@@ -33,7 +33,7 @@ void tc_budget_spend(struct tc_budget *budget, int64_t n, double worked, double 
 /* Steps to the next that can be paid, 1 or more. */
 int64_t tc_budget_distance(const struct tc_budget *budget);
 
-/* The step that is traced next after `from`, at that distance or somewhat behind it. */
+/* The step that is traced next after `from`, at that distance or somewhat later. */
 int64_t tc_budget_next(const struct tc_budget *budget, int64_t from, int64_t distance);
 
 /* The first step from `from` (0 or more) on whose level is at least that. */

@@ -146,7 +146,7 @@ class Budget(Case):
     def steps(self, run, file=None):
         return sorted({r["step"] for r in run.records(file) if r["type"] == "step"})
 
-    def test_few_steps_are_traced_behind_the_warm_up(self):
+    def test_few_steps_are_traced_after_the_warm_up(self):
         self.assertEqual((self.half.code, self.half.err), (0, ""))
         self.assert_no_errors(self.half)
         steps = self.steps(self.half)

@@ -2,7 +2,7 @@
 /*
  * sampling.c - an interval, or the books of a budget as steps go by
  *
- * The next traced step is chosen when it is first asked whether a step behind the last chosen one
+ * The next traced step is chosen when it is first asked whether a step after the last chosen one
  * is traced, which is about when that one ends. Step 0 is in no book: what is met for the first
  * time is described then, and that is not what a step costs. Ranks of a host choose together
  * (board.h). What other threads are told is published as atomic numbers.
@@ -27,7 +27,7 @@ static struct {
     int64_t interval, warm_up;
     double part; /* of a budget; 0: none */
     struct tc_budget budget;
-    int64_t last, next; /* traced ones: behind which the next was chosen last, and that */
+    int64_t last, next; /* traced ones: after which the next was chosen last, and that */
     bool is_open;       /* the books are: step 0 is over */
     struct mark begun;  /* when the warm-up was over */
     struct mark chosen; /* when the next one was chosen, at first when step 0 was over */
@@ -174,7 +174,7 @@ void tc_sampling_finish(int64_t n_steps)
     if (!totals.n_steps)
         return;
     snprintf(text, sizeof(text),
-             "behind the first %lld steps %llu of %llu were traced, which added %.2f %% of time",
+             "after the first %lld steps %llu of %llu were traced, which added %.2f %% of time",
              (long long)sampling.warm_up, (unsigned long long)totals.n_traced,
              (unsigned long long)totals.n_steps,
              100.0 * (double)totals.spent / (double)totals.worked);

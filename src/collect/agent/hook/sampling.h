@@ -21,7 +21,7 @@ bool tc_sampling_takes(int64_t step);
 
 /* What was kept of a budget. */
 struct tc_sampling_totals {
-    uint64_t n_steps, n_traced; /* behind those of the warm-up; 0: no budget, or none of these */
+    uint64_t n_steps, n_traced; /* after those of the warm-up; 0: no budget, or none of these */
     uint64_t spent, worked;     /* since then, by tracing and by the job, in one unit */
 };
 
