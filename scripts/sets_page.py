@@ -23,9 +23,10 @@ HEAD = """# What the shipped sets hold
 
 <!-- written by scripts/sets_page.py -->
 
-`@all` takes the sets that a run has to do with, and says which ([Shipped sets](invariant-format.md#shipped-sets)).
-A rule is known: no right script breaks it. What is learned held in many healthy pipelines, and broke in none.
-How both were made stands in `invariants/README.md`.
+`@all` takes the sets for what a run imports and does, and prints which
+([Shipped sets](invariant-format.md#shipped-sets)). A rule is known: no right script breaks it. A
+learned claim held in many healthy pipelines, and broke in none. `invariants/README.md` says how both
+were made.
 """
 
 

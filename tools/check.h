@@ -28,6 +28,7 @@ struct check_options {
     /* of onlinecheck alone */
     unsigned lateness_s, idle_s, report_interval_s, on_violation_limit_s;
     const char *on_violation, *state;
+    bool delete_checked;
     const char *watch; /* the folder of many runs, in place of a trace */
     /* of check alone: a plan in place of traces */
     const char *plan, *plan_reference;

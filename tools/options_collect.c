@@ -47,6 +47,9 @@ static const struct tc_opt options[] = {
                  "memory for what is not written yet (default 64M)"),
     TC_OPT_VALUE(CHOICE, "on-overflow", 0, "block|drop", AT(overflow),
                  "when that is full: wait for the disk, or drop and count"),
+    TC_OPT_VALUE(SIZE, "keep", 0, "SIZE", AT(config.keep),
+                 "of each process keep so much on the disk, as 2G: its oldest steps go, but those "
+                 "around findings of a live check"),
     TC_OPT_VALUE(CHOICE, "argv", 0, "masked|full|none", AT(argv),
                  "the script's arguments in the trace (default: without secrets)"),
     TC_OPT_VALUE(STRING, "python", 0, "PATH", AT(config.python),
@@ -98,6 +101,7 @@ const struct tc_opt_tool collect_tool = {
                 "  traincheck-collect -i @all -o trace train.py --epochs 2\n"
                 "  traincheck-collect --budget 2% -o trace train.py --epochs 90\n"
                 "  traincheck-collect -i invariants.jsonl -- torchrun --nproc-per-node 2 train.py\n"
+                "  traincheck-collect --keep 2G -- torchrun --nproc-per-node 8 train.py\n"
                 "  traincheck-collect --plan single train.py --tp 1\n"
                 "  traincheck-collect --plan parallel --plan-world 8 train.py --tp 4 --dp 2\n"
                 "  traincheck-collect --plan parallel -- torchrun --nproc-per-node 8 train.py\n",

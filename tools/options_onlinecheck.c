@@ -23,6 +23,9 @@ static const struct tc_opt onlinecheck_options[] = {
     TC_OPT_VALUE(
         STRING, "state", 0, "FILE", AT(state),
         "remember what was reported and run, so that a new start repeats and loses nothing"),
+    TC_OPT_SWITCH(FLAG, "delete-checked", 0, AT(delete_checked),
+                  "delete checked steps from the trace, except the first ones and those around "
+                  "findings"),
     TC_OPT_VALUE(
         STRING, "watch", 0, "ROOT", AT(watch),
         "follow every run that appears in a folder of ROOT, each with the files of -i that "

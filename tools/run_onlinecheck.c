@@ -122,6 +122,7 @@ enum tc_status onlinecheck_run(struct tc_app *app, void *options_, struct tc_err
                                           .hide = hide,
                                           .hang_after_s = options->hang_after_s,
                                           .hung = tell_hang,
+                                          .delete_checked = options->delete_checked,
                                           .context = &online};
     config.check.progress = go_on;
     config.found_context = &online.track;

@@ -105,6 +105,8 @@ static void add_options(const struct watch *watch, words *argv, const char *outp
     add_number(argv, "--hang-after", o->hang_after_s);
     if (o->no_html_report)
         add(argv, "--no-html-report");
+    if (o->delete_checked)
+        add(argv, "--delete-checked");
     if (o->strict)
         add(argv, "--strict");
 }

@@ -96,12 +96,21 @@ static enum tc_status name_output(struct run *run, struct tc_error *err)
     return status;
 }
 
+/* What a live check has marked for --keep. */
+static bool is_marks(const char *name)
+{
+    const size_t n = strlen(name);
+
+    return strncmp(name, "found_", 6) == 0 && n > 6 && strcmp(name + n - 6, ".steps") == 0;
+}
+
 /* Of an earlier run: it is in the way, or replaced. */
 static bool is_old(const struct run *run, const char *name)
 {
     if (run->config->plan)
         return tc_plan_is_file(name);
-    return is_trace(name) && !tc_peers_is_of_job(run->output_dir, name, run->job);
+    return is_marks(name) ||
+           (is_trace(name) && !tc_peers_is_of_job(run->output_dir, name, run->job));
 }
 
 static enum tc_status remove_old(const struct run *run, const char *name, struct tc_error *err)

@@ -75,6 +75,7 @@ struct tc_collect_config {
     unsigned stack_depth; /* frames of the user's stack on each call; 0: the nearest line */
 
     uint64_t buffer_size; /* bytes; 0: 64 MiB */
+    uint64_t keep;        /* bytes of disk that the file of a process may take; 0: any number */
     enum tc_collect_overflow overflow;
     enum tc_collect_argv argv;
 

@@ -34,6 +34,7 @@ static const char *about_traces(const struct tc_collect_config *config)
            : config->apis_file         ? "--apis"
            : config->sampling_interval ? "--sampling-interval"
            : config->budget            ? "--budget"
+           : config->keep              ? "--keep"
            : config->strict            ? "--strict"
                                        : NULL;
 }

@@ -196,6 +196,7 @@ enum tc_status tc_select_settings(const struct tc_collect_config *config,
     add_run(run, out);
     add_plan(config, run->output_dir, out);
     add_number(out, "buffer_size", config->buffer_size);
+    add_number(out, "keep", config->keep);
     add_number(out, "digest_budget", config->digest_budget);
     add_number(out, "sampling_interval", config->sampling_interval);
     add_number(out, "budget", config->budget);

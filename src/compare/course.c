@@ -247,6 +247,11 @@ void tc_course_close(struct tc_course *course)
     tc_free(course);
 }
 
+static bool is_trimmed(const struct tc_record *record)
+{
+    return record->type == TC_RECORD_NOTE && tc_str_is(record->code, "trimmed");
+}
+
 /* Feed one record. Where a window is cut by it, the record lies in the arena of the closed one. */
 static enum tc_status step_on(struct tc_course *course, struct tc_error *err)
 {
@@ -260,6 +265,10 @@ static enum tc_status step_on(struct tc_course *course, struct tc_error *err)
     }
     if (status)
         return status;
+    if (is_trimmed(course->record))
+        return tc_error_set(err, TC_E_FORMAT,
+                            "%s: steps of it were deleted, so what it did in turn is not known",
+                            tc_trace_file_path(course->file));
     if (course->record->type == TC_RECORD_SOURCE && course->scripts)
         tc_scripts_add(course->scripts, course->record);
     tc_replay_feed(course->replay, 0, course->record);

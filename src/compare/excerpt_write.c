@@ -371,6 +371,12 @@ enum tc_status tc_excerpt_make(const char *trace, struct tc_strbuf *out,
             status = read_process(tc_trace_file_path(file), &text, size, notes, err);
     }
     tc_trace_folder_close(folder);
+    if (status == TC_E_FORMAT) { /* of which steps were deleted */
+        tc_notes_add(notes, "no-excerpt", tc_fs_base(trace), 0, "%s", err->text);
+        *size = (struct tc_excerpt_size){0};
+        tc_strbuf_reset(&text);
+        status = TC_OK;
+    }
     if (!status && text.size)
         status = pack(tc_fs_base(trace), &text, out, size, err);
     tc_strbuf_release(&text);

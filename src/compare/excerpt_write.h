@@ -14,7 +14,7 @@ struct tc_excerpt_size {
 };
 
 /* Read the trace and append the line of its excerpt, with its newline. Nothing is appended for the
- * trace of another tool. */
+ * trace of another tool, and for one of which steps were deleted, which is noted ("no-excerpt"). */
 enum tc_status tc_excerpt_make(const char *trace, struct tc_strbuf *out,
                                struct tc_excerpt_size *size, struct tc_notes *notes,
                                struct tc_error *err);

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "online/deleting.h"
 #include "online/flight.h"
 #include "online/hang.h"
 #include "trace/lag.h"
@@ -33,6 +34,8 @@ struct tc_follow {
     struct tc_trace_folder *folder;
     struct tc_replay *replay;
     struct tc_hang *hang; /* NULL: nobody asks who waits */
+    struct tc_found_steps found;
+    struct tc_deleting *deleting; /* NULL: nothing was deleted yet */
     TC_VEC(struct file) files;
     uint64_t lateness_ms;
     uint64_t began_ms, grown_ms;
@@ -60,6 +63,8 @@ void tc_follow_free(struct tc_follow *follow)
     if (!follow)
         return;
     tc_hang_free(follow->hang);
+    tc_deleting_free(follow->deleting);
+    tc_found_steps_release(&follow->found);
     tc_replay_free(follow->replay);
     tc_trace_folder_close(follow->folder);
     tc_vec_release(&follow->files);
@@ -157,6 +162,24 @@ void tc_follow_relieve(struct tc_follow *f, uint64_t now_ms)
     else if (now_ms >= f->held_ms + f->lateness_ms)
         tc_replay_pass(f->replay, slowest_step(f, now_ms));
     tc_trace_folder_limit(f->folder, held > MAX_HELD ? slowest_step(f, now_ms) : INT64_MAX);
+}
+
+enum tc_status tc_follow_mark(struct tc_follow *f, struct tc_error *err)
+{
+    tc_found_steps_take(&f->found, f->check->engine);
+    return tc_found_steps_mark(&f->found, f->folder, err);
+}
+
+/* Steps before the one that the slowest rank is in were judged. */
+enum tc_status tc_follow_delete(struct tc_follow *f, uint64_t now_ms, uint64_t *freed,
+                                struct tc_error *err)
+{
+    tc_found_steps_take(&f->found, f->check->engine);
+    if (!f->deleting)
+        f->deleting = tc_deleting_new(f->folder, &f->found);
+    const enum tc_status status = tc_deleting_run(f->deleting, slowest_step(f, now_ms), err);
+    *freed = tc_deleting_freed(f->deleting);
+    return status;
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */

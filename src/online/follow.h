@@ -40,6 +40,13 @@ int64_t tc_follow_step(const struct tc_follow *follow);
 void tc_follow_know_calls(struct tc_follow *follow);
 /* How the ranks stand, of which nothing came for so long (hang.h); the caller owns it. */
 struct tc_json *tc_follow_hang(const struct tc_follow *follow, uint64_t quiet_s);
+/* Tell processes that keep their traces short in which steps something was found (found_steps.h).
+ */
+enum tc_status tc_follow_mark(struct tc_follow *follow, struct tc_error *err);
+/* Delete from the trace what was checked, but around findings (deleting.h); *freed: bytes of disk
+ * so far. */
+enum tc_status tc_follow_delete(struct tc_follow *follow, uint64_t now_ms, uint64_t *freed,
+                                struct tc_error *err);
 /* How far the reading is behind the writing. */
 int64_t tc_follow_lag_ns(const struct tc_follow *follow);
 /* Bytes of JSON read so far. */

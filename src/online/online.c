@@ -25,13 +25,14 @@
 #include "online/state.h"
 #include "online/teller.h"
 
-#define LOOK_MS       200    /* between looks at the folder without events */
-#define SOON_MS       5      /* after an event: several writes are one look */
-#define GRACE_MS      1000   /* after the last process ended, a further one may begin */
-#define ENDING_MS     3000   /* what a command may need to end when its time is up */
-#define HURRY_MS      5000   /* waited for commands after a signal, however long they may take */
-#define RECORDS       4096   /* read between looks at everything else: some 20 ms */
-#define LOOP_NEEDS    6      /* descriptors, at most: events, rings, signals, wake-ups */
+#define LOOK_MS       200  /* between looks at the folder without events */
+#define SOON_MS       5    /* after an event: several writes are one look */
+#define GRACE_MS      1000 /* after the last process ended, a further one may begin */
+#define ENDING_MS     3000 /* what a command may need to end when its time is up */
+#define HURRY_MS      5000 /* waited for commands after a signal, however long they may take */
+#define DELETE_MS     5000 /* between deletions of what was checked, and marks of what was found */
+#define RECORDS       4096 /* read between looks at everything else: some 20 ms */
+#define LOOP_NEEDS    6    /* descriptors, at most: events, rings, signals, wake-ups */
 #define HANG_ID       "hang" /* of its command: no violation has such an id */
 #define GONE_IS_FINAL 3      /* looks in a row that found no folder where there was one */
 
@@ -52,8 +53,10 @@ struct online {
     uint64_t paced_ms;
     int n_gone;
     uint64_t reported_ms;
+    uint64_t deleted_ms, freed; /* when something was deleted last; bytes of disk so far */
     bool has_events, is_watching, is_changed;
     bool is_hung; /* and that was told */
+    bool cannot_delete, cannot_mark;
     size_t n_hangs;
     bool is_unreported; /* the last report could not be written, and that was said */
     bool is_whole;      /* the run is over */
@@ -123,6 +126,30 @@ static void report(struct online *o, unsigned next_s)
     o->is_unreported = status != TC_OK;
     o->reported_ms = uv_now(&o->loop);
     o->is_changed = false;
+}
+
+/* A folder that cannot be written is said once; the check goes on. */
+static void mark_found(struct online *o)
+{
+    struct tc_error why;
+
+    if (o->cannot_mark)
+        return;
+    o->cannot_mark = tc_follow_mark(o->follow, &why) != TC_OK;
+    if (o->cannot_mark)
+        say(o, "%s; --keep of the job will not spare the steps of findings", why.text);
+}
+
+/* A file system that cannot do it is said once; the check goes on. */
+static void delete_checked(struct online *o)
+{
+    struct tc_error why;
+
+    if (!o->watch || !o->watch->delete_checked || o->cannot_delete || !tc_follow_n_files(o->follow))
+        return;
+    o->cannot_delete = tc_follow_delete(o->follow, uv_now(&o->loop), &o->freed, &why) != TC_OK;
+    if (o->cannot_delete)
+        say(o, "--delete-checked: %s; nothing more is deleted", why.text);
 }
 
 /* ---- the standing -------------------------------------------------------------------------- */
@@ -328,6 +355,11 @@ static void on_look(uv_timer_t *timer)
     if (interval_ms && o->is_changed && tc_follow_n_files(o->follow) &&
         uv_now(&o->loop) - o->reported_ms >= interval_ms)
         report(o, o->config->report_interval_s);
+    if (uv_now(&o->loop) - o->deleted_ms >= DELETE_MS) {
+        o->deleted_ms = uv_now(&o->loop);
+        mark_found(o);
+        delete_checked(o);
+    }
     if (is_interrupted(o))
         stop(o, TC_E_INTERRUPTED);
 }
@@ -492,7 +524,7 @@ static enum tc_status begin(struct online *o)
 
 static void run_loop(struct online *o)
 {
-    o->reported_ms = uv_now(&o->loop);
+    o->reported_ms = o->deleted_ms = uv_now(&o->loop);
     look(o);
     if (!o->is_done && !tc_follow_n_files(o->follow))
         say(o, "waiting for a trace in %s", trace_of(o));
@@ -519,6 +551,10 @@ static enum tc_status finish(struct online *o)
     tell_found(o);
     if (tc_follow_n_files(o->follow))
         report(o, 0);
+    mark_found(o);
+    delete_checked(o);
+    if (o->freed)
+        say(o, "%.1f MB of the trace were checked and deleted", (double)o->freed / 1e6);
     wait_for_commands(o);
     return status != TC_OK ? status : read != TC_OK ? read : o->is_done ? o->status : TC_OK;
 }

@@ -28,6 +28,7 @@ struct tc_online_watch {
     /* Nothing came for so long of a run that has not ended: a finding of the kind "hang" (hang.h).
      * Told once, and again when the run went on meanwhile. */
     void (*hung)(void *context, const struct tc_json *finding);
+    bool delete_checked; /* from the trace, but what surrounds a finding (deleting.h) */
     void *context;
 };
 

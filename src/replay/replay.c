@@ -28,6 +28,8 @@ struct track {
     bool has_last_window; /* cut by the end of the process: judged once the process is known to have
                              ended well */
     bool is_foreign;      /* other tools do not write how a process ended */
+    bool is_cut;          /* frames of it were deleted: first_id is that of the first call behind */
+    int64_t first_id;
     uint64_t n_events;
 };
 
@@ -149,6 +151,7 @@ static void on_call(struct tc_replay *replay, struct track *track, const struct 
         return;
     }
     replay->counts.n_calls++;
+    track->first_id = record->id < track->first_id ? record->id : track->first_id;
     call->window = track->process.window.number;
     call->is_partial = track->process.is_skipped;
     if (call->n_params)
@@ -170,6 +173,8 @@ static void on_end_of_call(struct tc_replay *replay, struct track *track,
 {
     struct tc_call *call = tc_spans_find(&track->spans, record->id);
 
+    if (!call && track->is_cut && record->id < track->first_id)
+        return;
     if (!call) {
         tc_notes_add(replay->notes, "unmatched-return", track->process.file, record->line,
                      "call %" PRId64 " ends but is not open", record->id);
@@ -333,6 +338,15 @@ static void on_lost(struct track *track, struct tc_str text)
     on_sampling_on(track, text);
 }
 
+/* Frames were deleted to keep the trace short: of calls that began in them only the end is here. */
+static void on_trimmed(struct track *track, struct tc_str text)
+{
+    on_lost(track, text);
+    track->process.is_sampled = true;
+    track->is_cut = true;
+    track->first_id = INT64_MAX;
+}
+
 /* "rank/world_size", known only after the file was opened. */
 static void on_rank(struct track *track, struct tc_str text)
 {
@@ -364,6 +378,7 @@ static const struct note {
     {"missing",      on_missing,      "collector"},
     {"budget",       NULL,            NULL       },
     {"lost",         on_lost,         "lost"     },
+    {"trimmed",      on_trimmed,      "trimmed"  },
     {"loop",         NULL,            NULL       }, /* as it is in all runs of the script */
 };
 

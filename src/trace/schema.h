@@ -44,6 +44,7 @@
     X(invariants,   STR,    OPTIONAL, TC_NOWHERE)  \
     X(selection,    OBJECT, OPTIONAL, TC_NOWHERE)  \
     X(sampling,     ANY,    OPTIONAL, TC_NOWHERE)  \
+    X(keep,         INT,    OPTIONAL, TC_NOWHERE)  \
     X(variables,    STR,    OPTIONAL, TC_NOWHERE)
 
 #define TC_API_FIELDS(X)                           \

@@ -76,15 +76,42 @@ bool tc_zio_is_frame(const void *data, size_t size)
     return size >= 4 && read_magic(data) == ZSTD_MAGICNUMBER;
 }
 
-/* Could the bytes, fewer than four, go on to be a frame? */
+static bool has_skippable_magic(const void *data, size_t size)
+{
+    return size >= 4 &&
+           (read_magic(data) & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+}
+
+void tc_zio_pack_skippable(uint64_t size, struct tc_strbuf *out)
+{
+    const uint32_t numbers[] = {ZSTD_MAGIC_SKIPPABLE_START,
+                                (uint32_t)(size - TC_ZIO_SKIPPABLE_HEADER)};
+
+    for (size_t i = 0; i < 2; i++)
+        for (unsigned shift = 0; shift < 32; shift += 8)
+            tc_strbuf_addc(out, (char)(numbers[i] >> shift & 0xff));
+}
+
+bool tc_zio_is_skippable(const void *data, size_t size, uint64_t *frame)
+{
+    if (size < TC_ZIO_SKIPPABLE_HEADER || !has_skippable_magic(data, size))
+        return false;
+    *frame = TC_ZIO_SKIPPABLE_HEADER + (uint64_t)read_magic((const uint8_t *)data + 4);
+    return true;
+}
+
+/* Could the bytes, fewer than eight, go on to be a frame, or a skippable one? */
 static bool is_frame_prefix(const void *data, size_t size)
 {
     const uint8_t *p = data;
+    const uint8_t kind = size ? p[0] & 0xf0 : 0;
+    bool is_frame = true, is_skippable = !size || kind == (ZSTD_MAGIC_SKIPPABLE_START & 0xf0);
 
-    for (size_t i = 0; i < size; i++)
-        if (p[i] != (ZSTD_MAGICNUMBER >> 8 * i & 0xff))
-            return false;
-    return true;
+    for (size_t i = 0; i < size && i < 4; i++) {
+        is_frame &= p[i] == (ZSTD_MAGICNUMBER >> 8 * i & 0xff);
+        is_skippable &= !i || p[i] == (ZSTD_MAGIC_SKIPPABLE_START >> 8 * i & 0xff);
+    }
+    return is_skippable || (is_frame && size < 4);
 }
 
 static enum tc_status damaged(struct tc_error *err, const char *why)
@@ -96,7 +123,7 @@ static enum tc_status damaged(struct tc_error *err, const char *why)
 static enum tc_status measure(const void *data, size_t size, size_t *used,
                               unsigned long long *content, struct tc_error *err)
 {
-    if (size < 4 && is_frame_prefix(data, size))
+    if (size < TC_ZIO_SKIPPABLE_HEADER && is_frame_prefix(data, size))
         return TC_END;
     if (!tc_zio_is_frame(data, size))
         return damaged(err, "it does not begin like one");

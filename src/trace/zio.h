@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/strbuf.h"
 #include <traincheck/error.h>
@@ -30,8 +31,18 @@ enum tc_status tc_zio_pack(struct tc_zio *zio, const void *data, size_t size, st
 bool tc_zio_is_frame(const void *data, size_t size);
 
 /*
+ * Frames that hold nothing: their bodies are skipped, and may be a hole of the file. Sizes are of
+ * the whole frame with its header, which is all that is packed; at most 4 GiB.
+ */
+#define TC_ZIO_SKIPPABLE_HEADER ((size_t)8)
+void tc_zio_pack_skippable(uint64_t size, struct tc_strbuf *out);
+/* Is this the start of one, with its header? Then *frame is its size. */
+bool tc_zio_is_skippable(const void *data, size_t size, uint64_t *frame);
+
+/*
  * Decode the frame at the start of data, appended to out; *used is its length in bytes.
- * TC_END if data holds only the beginning of a frame; TC_E_FORMAT if it is damaged.
+ * TC_END if data holds only the beginning of a frame, or of a skippable one; TC_E_FORMAT if it is
+ * damaged.
  */
 enum tc_status tc_zio_unpack(struct tc_zio *zio, const void *data, size_t size,
                              struct tc_strbuf *out, size_t *used, struct tc_error *err);

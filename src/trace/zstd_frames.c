@@ -210,6 +210,21 @@ static void lose(struct tc_frames *f, const char *why)
     f->pos++;
 }
 
+/* Past the frames at pos that hold nothing, of which most is not read. */
+static void skip_skippable(struct tc_frames *f)
+{
+    uint64_t size;
+
+    while (tc_zio_is_skippable(f->raw.text + f->pos, f->raw.size - f->pos, &size)) {
+        if (size <= f->raw.size - f->pos) {
+            f->pos += (size_t)size;
+            continue;
+        }
+        f->n_bytes += size - (f->raw.size - f->pos);
+        f->pos = f->raw.size;
+    }
+}
+
 /* The frame at pos, appended to text. */
 static enum tc_status unpack(struct tc_frames *f, struct tc_strbuf *text, struct tc_error *err)
 {
@@ -220,6 +235,7 @@ static enum tc_status unpack(struct tc_frames *f, struct tc_strbuf *text, struct
         return TC_END;
     if (!f->zio)
         f->zio = tc_zio_new();
+    skip_skippable(f);
     if (f->pos < f->raw.size)
         status =
             tc_zio_unpack(f->zio, f->raw.text + f->pos, f->raw.size - f->pos, text, &used, err);

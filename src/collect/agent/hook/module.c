@@ -130,21 +130,22 @@ static PyObject *is_redirected(PyObject *self, PyObject *callable)
     return PyBool_FromLong(tc_slot_is_redirected(callable));
 }
 
-/* start(output_dir, buffer_size, drop, closing_line, is_injected, budget, track, settings) */
+/* start(output_dir, buffer_size, keep, drop, closing_line, is_injected, budget, track, settings) */
 static PyObject *start(PyObject *self, PyObject *args)
 {
     struct tc_process_config config;
     PyObject *dir;
-    unsigned long long buffer_size, budget;
+    unsigned long long buffer_size, keep, budget;
     int drop, closing_line, is_injected, track, settings;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "O&KpppKpp", PyUnicode_FSConverter, &dir, &buffer_size, &drop,
-                          &closing_line, &is_injected, &budget, &track, &settings))
+    if (!PyArg_ParseTuple(args, "O&KKpppKpp", PyUnicode_FSConverter, &dir, &buffer_size, &keep,
+                          &drop, &closing_line, &is_injected, &budget, &track, &settings))
         return NULL;
     config.output_dir = tc_strdup(PyBytes_AS_STRING(dir));
     Py_DECREF(dir);
     config.buffer_size = buffer_size;
+    config.keep = keep;
     config.drop = drop;
     config.closing_line = closing_line;
     config.is_injected = is_injected;

@@ -21,6 +21,7 @@
 #include "collect/agent/hook/sampling.h"
 #include "collect/agent/hook/steps.h"
 #include "collect/agent/hook/variables.h"
+#include "collect/agent/say/keep.h"
 #include "collect/agent/say/queue.h"
 #include "collect/agent/say/settings.h"
 #include "collect/agent/say/sink.h"
@@ -102,6 +103,13 @@ static void tell_board(const struct tc_sink_stats *stats)
     tc_board_tell(&mine);
 }
 
+/* By the writing thread, before each round. */
+static void serve(void)
+{
+    tc_queue_serve();
+    tc_keep_serve();
+}
+
 bool tc_process_open(const char *path, const char *record)
 {
     struct tc_sink_config config = {
@@ -109,7 +117,7 @@ bool tc_process_open(const char *path, const char *record)
         .drop = process.config.drop,
         .wait_begin = let_go,
         .wait_end = take_again,
-        .serve = tc_queue_serve,
+        .serve = serve,
         .report = tell_board,
     };
     struct tc_sink_stats stats;
@@ -119,6 +127,7 @@ bool tc_process_open(const char *path, const char *record)
         PyErr_SetString(PyExc_OSError, err.text);
         return false;
     }
+    tc_keep_begin(path, process.config.keep);
     process.was_open = true;
     tc_sink_stats(&stats);
     tell_board(&stats); /* from now on the file is known, however the process ends */

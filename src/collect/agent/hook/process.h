@@ -10,6 +10,7 @@
 struct tc_process_config {
     char *output_dir;
     uint64_t buffer_size;
+    uint64_t keep; /* bytes of disk that a file may take; 0: any number */
     bool drop;
     bool closing_line; /* this process reports at its end */
     bool is_injected;  /* loaded by sitecustomize, not by the collector itself */

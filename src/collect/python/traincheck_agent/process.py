@@ -100,6 +100,8 @@ def _record():
                               "warm_up": settings.number("warm_up_steps")}
     if settings.number("budget"):
         record["sampling"] = {"budget": settings.number("budget") / 1e6, "warm_up": settings.number("warm_up_steps")}
+    if settings.number("keep"):
+        record["keep"] = settings.number("keep")
     if settings.text("job"):
         record["job"] = settings.text("job")
     if settings.text("digest"):
@@ -262,7 +264,7 @@ def start():
     agent.join(settings.text("board", None), _is_main() and settings.flag("progress"))
     agent.detail(settings.number("stack"), settings.flag("stats"), bool(settings.many("model")),
                  settings.CONTENT.index(settings.text("content", "off")))
-    agent.start(settings.output_dir, settings.number("buffer_size", 64 << 20),
+    agent.start(settings.output_dir, settings.number("buffer_size", 64 << 20), settings.number("keep"),
                 settings.flag("drop"), _is_main() and not settings.flag("quiet"),
                 settings.flag("injected"),
                 settings.number("digest_budget"), settings.text("variables", "1") == "1",
