@@ -25,8 +25,8 @@ HEAD = """# What the shipped sets hold
 
 `@all` takes the sets for what a run imports and does, and prints which
 ([Shipped sets](invariant-format.md#shipped-sets)). A rule is known: no right script breaks it. A
-learned claim held in many healthy pipelines, and broke in none. `invariants/README.md` says how both
-were made.
+learned claim held in many healthy pipelines, and broke in none. `invariants/README.md` says how
+both were made.
 """
 
 

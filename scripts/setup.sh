@@ -189,7 +189,7 @@ setup_apart() {
 # Parsers of the reports' formats; trackers, notebooks and what builds wheels; engines of clusters; what checks the package's
 # types; the formatter that law.format asks, as Debian's differ from suite to suite.
 setup_tools_of_tests() {
-    local readers integrations engines more=()
+    local readers integrations engines remote more=()
     mapfile -t readers <"$root/tests/report/requirements.txt"
     mapfile -t integrations <"$root/tests/package/requirements.txt"
     setup_apart readers "${readers[@]}"
@@ -198,6 +198,8 @@ setup_tools_of_tests() {
         setup_apart types "mypy==$MYPY"
         mapfile -t engines <"$root/tests/package/engines.txt"
         [ "${TRAINCHECK_ENGINES:-}" != all ] || mapfile -t more <"$root/tests/package/engines-all.txt"
+        mapfile -t remote <"$root/tests/package/remote.txt"
+        setup_apart remote "${remote[@]}"
         setup_apart engines "${engines[@]}" ${more[@]+"${more[@]}"}
     fi
     setup_apart formatter "clang-format==$CLANG_FORMAT"

@@ -15,7 +15,7 @@
  * rises when functions are added.
  */
 #define TC_ABI_MAJOR 2
-#define TC_ABI_MINOR 1
+#define TC_ABI_MINOR 2
 
 #define TC_TRACE_SCHEMA      6 /* docs/trace-format.md */
 #define TC_INVARIANT_SCHEMA  4 /* docs/invariant-format.md */

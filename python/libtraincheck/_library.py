@@ -8,6 +8,8 @@ import ctypes as c
 import os
 import pathlib
 
+from . import _remote
+
 FOUND = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(c.c_char), c.c_size_t)
 PROGRESS = c.CFUNCTYPE(c.c_bool, c.c_void_p, c.c_size_t, c.c_size_t, c.c_uint64)
 PROGRESS_BYTES = c.CFUNCTYPE(c.c_bool, c.c_void_p, c.c_uint64)
@@ -95,7 +97,7 @@ class CompareResult(c.Structure):
     _fields_ = [(name, c.c_uint64) for name in ("n_differences", "n_set_aside", "n_windows", "n_calls", "json_bytes", "wall_ns")]
 
 
-STRUCTS = [Error, Note, CheckConfig, CheckSet, CheckResult, OnlineConfig, InferConfig, InferCount, InferResult, CompareConfig,
+STRUCTS = [Error, Note, _remote.Remote, CheckConfig, CheckSet, CheckResult, OnlineConfig, InferConfig, InferCount, InferResult, CompareConfig,
            CompareResult]
 
 _FUNCTIONS = {
@@ -109,6 +111,7 @@ _FUNCTIONS = {
     "tc_infer_run": (c.c_int, c.POINTER(InferConfig), c.POINTER(InferResult), c.c_void_p, c.POINTER(Error)),
     "tc_infer_relation_name": (c.c_char_p, c.c_size_t),
     "tc_compare_run": (c.c_int, c.POINTER(CompareConfig), c.POINTER(CompareResult), c.c_void_p, c.POINTER(Error)),
+    "tc_trace_set_remote": (None, c.POINTER(_remote.Remote)),
     "tc_trace_folder_open": (c.c_int, c.c_char_p, c.c_void_p, c.POINTER(c.c_void_p), c.POINTER(Error)),
     "tc_trace_folder_close": (None, c.c_void_p),
     "tc_trace_folder_n_files": (c.c_size_t, c.c_void_p),
@@ -135,6 +138,7 @@ def _load():
 
 
 library = _load()
+library.tc_trace_set_remote(_remote.FUNCTIONS)
 
 
 class TrainCheckError(Exception):
@@ -146,15 +150,19 @@ _RAISED = {-5: FileNotFoundError, -2: OSError, -8: MemoryError}
 
 def raise_if_failed(status, error):
     """Raise for a status that is no success: FileNotFoundError, OSError, MemoryError, or TrainCheckError."""
+    reason = _remote.take_reason()
     if status not in (OK, END):
-        raise _RAISED.get(status, TrainCheckError)(error.text.decode(errors="replace"))
+        text = error.text.decode(errors="replace")
+        raise _RAISED.get(status, TrainCheckError)(f"{text} ({reason})" if reason else text) from reason
 
 
 def encoded(path):
+    if path is not None and _remote.is_remote(path):
+        _remote.prepare()
     return None if path is None else os.fsencode(path)
 
 
 def texts(items):
     """An array of C strings and its length, of one path or of several."""
     items = [items] if isinstance(items, (str, bytes, os.PathLike)) else list(items or ())
-    return (c.c_char_p * len(items))(*map(os.fsencode, items)), len(items)
+    return (c.c_char_p * len(items))(*map(encoded, items)), len(items)

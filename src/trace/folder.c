@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/fs.h"
 #include "base/strbuf.h"
+#include "trace/bytes.h"
 #include "trace/reader_notes.h"
 
 /* Files that are not parked: at about 1.5 MB each. */
@@ -77,7 +78,7 @@ static enum tc_status add_dir(struct tc_trace_folder *folder, const char *dir, s
 {
     char **names;
     size_t n;
-    enum tc_status status = tc_fs_list(dir, &names, &n, err);
+    enum tc_status status = tc_bytes_list(dir, &names, &n, err);
 
     for (size_t i = 0; i < n && status == TC_OK; i++) {
         char *path = tc_fs_join(dir, names[i]);
@@ -112,12 +113,12 @@ static char *find_below(const char *dir)
     char **names, **files, *found = NULL;
     size_t n, n_files;
 
-    if (tc_fs_list(dir, &names, &n, &ignored) != TC_OK)
+    if (tc_bytes_list(dir, &names, &n, &ignored) != TC_OK)
         return NULL;
     for (size_t i = 0; i < n && !found; i++) {
         char *path = tc_fs_join(dir, names[i]);
 
-        if (tc_fs_is_dir(path) && tc_fs_list(path, &files, &n_files, &ignored) == TC_OK) {
+        if (tc_bytes_is_dir(path) && tc_bytes_list(path, &files, &n_files, &ignored) == TC_OK) {
             for (size_t j = 0; j < n_files && !found; j++)
                 found = tc_is_trace_name(files[j]) ? tc_strdup(path) : NULL;
             tc_fs_list_free(files, n_files);
@@ -144,6 +145,10 @@ enum tc_status tc_trace_folder_missing(const char *path, struct tc_error *err)
 {
     struct stat st;
 
+    if (tc_bytes_is_remote(path))
+        return tc_bytes_open(&(struct tc_bytes){0}, path, err) != TC_OK
+                   ? TC_E_NOTFOUND
+                   : tc_error_set(err, TC_E_NOTFOUND, "%s: no such trace folder or file", path);
     if (stat(path, &st) < 0 && errno == EACCES)
         return tc_error_set(err, TC_E_IO, "%s: %s", path, strerror(errno));
     return tc_error_set(err, TC_E_NOTFOUND, "%s: no such trace folder or file", path);
@@ -152,10 +157,10 @@ enum tc_status tc_trace_folder_missing(const char *path, struct tc_error *err)
 static enum tc_status add_all(struct tc_trace_folder *folder, const char *path,
                               struct tc_error *err)
 {
-    bool is_dir = tc_fs_is_dir(path);
+    bool is_dir = tc_bytes_is_dir(path);
     enum tc_status status;
 
-    if (!is_dir && !tc_fs_exists(path))
+    if (!is_dir && !tc_bytes_exists(path))
         return tc_trace_folder_missing(path, err);
     status = is_dir ? add_dir(folder, path, err) : add_file(folder, path, err);
     if (status == TC_OK)

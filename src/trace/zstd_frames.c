@@ -4,14 +4,11 @@
  */
 #include "trace/zstd_frames.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "trace/bytes.h"
 #include "trace/zio.h"
 
 #define READ_SIZE (((size_t)128 << 10) - 1) /* a text of it takes 128 KiB */
@@ -19,7 +16,7 @@
 #define MAX_TRIES 16                        /* frames tried behind one that looks unfinished */
 
 struct tc_frames {
-    int fd; /* -1 while parked */
+    struct tc_bytes bytes; /* closed while parked */
     const char *path, *name;
     struct tc_notes *notes;
     struct tc_zio *zio;
@@ -32,40 +29,16 @@ struct tc_frames {
     bool is_lost; /* since a damaged frame no whole one was found */
 };
 
-static enum tc_status io_error(const struct tc_frames *f, struct tc_error *err)
-{
-    enum tc_status status = errno == ENOENT ? TC_E_NOTFOUND : TC_E_IO;
-
-    return tc_error_set(err, status, "%s: %s", f->path, strerror(errno));
-}
-
-/* Opening a pipe would wait for its writer, hence O_NONBLOCK. */
-static enum tc_status open_file(struct tc_frames *f, struct tc_error *err)
-{
-    struct stat st;
-
-    f->fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (f->fd < 0 || fstat(f->fd, &st) < 0)
-        return io_error(f, err);
-    if (!S_ISREG(st.st_mode))
-        return tc_error_set(err, TC_E_FORMAT, "%s: not a trace: no regular file", f->path);
-    return TC_OK;
-}
-
 /* A hole of terabytes takes no disk, but would take hours to read: of one that is longer than any
  * frame and line only the last zeros are read, which break what they stand in as all of them would.
  */
 static void skip_hole(struct tc_frames *f, uint64_t size)
 {
     uint64_t end;
-    off_t data;
 
     if (size < f->n_bytes + TC_ZIO_MAX_FRAME)
         return;
-    data = lseek(f->fd, (off_t)f->n_bytes, SEEK_DATA);
-    if (data < 0 && errno != ENXIO) /* the file system does not know */
-        return;
-    end = data < 0 ? size : (uint64_t)data;
+    end = tc_bytes_behind_hole(&f->bytes, f->n_bytes, size);
     if (end < f->n_bytes + TC_ZIO_MAX_FRAME)
         return;
     tc_notes_add(f->notes, "hole", f->name, 0,
@@ -90,9 +63,9 @@ static size_t wanted(const struct tc_frames *f, uint64_t size, size_t rest)
 static enum tc_status fill(struct tc_frames *f, size_t *got, struct tc_error *err)
 {
     size_t rest = f->raw.size - f->pos, want;
-    enum tc_status status = f->fd < 0 ? open_file(f, err) : TC_OK;
-    struct stat st;
-    ssize_t n;
+    enum tc_status status =
+        tc_bytes_is_open(&f->bytes) ? TC_OK : tc_bytes_open(&f->bytes, f->path, err);
+    uint64_t size;
 
     if (status != TC_OK)
         return status;
@@ -101,19 +74,17 @@ static enum tc_status fill(struct tc_frames *f, size_t *got, struct tc_error *er
         f->raw.size = rest;
         f->pos = 0;
     }
-    if (fstat(f->fd, &st) < 0)
-        return io_error(f, err);
-    skip_hole(f, (uint64_t)st.st_size);
-    want = wanted(f, (uint64_t)st.st_size, rest);
+    status = tc_bytes_size(&f->bytes, &size, err);
+    if (status != TC_OK)
+        return status;
+    skip_hole(f, size);
+    want = wanted(f, size, rest);
     tc_strbuf_reserve(&f->raw, want);
-    do
-        n = pread(f->fd, f->raw.text + rest, want, (off_t)f->n_bytes);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return io_error(f, err);
-    f->raw.size += (size_t)n;
-    f->n_bytes += (uint64_t)n;
-    *got = (size_t)n;
+    status = tc_bytes_read(&f->bytes, f->n_bytes, f->raw.text + rest, want, got, err);
+    if (status != TC_OK)
+        return status;
+    f->raw.size += *got;
+    f->n_bytes += *got;
     return TC_OK;
 }
 
@@ -151,11 +122,10 @@ enum tc_status tc_frames_open(const char *path, const char *name, struct tc_note
     enum tc_status status;
 
     *out = NULL;
-    f->fd = -1;
     f->path = path;
     f->name = name;
     f->notes = notes;
-    status = open_file(f, err);
+    status = tc_bytes_open(&f->bytes, path, err);
     if (status == TC_OK)
         status = look_at_start(f, err);
     if (status == TC_OK)
@@ -169,8 +139,7 @@ void tc_frames_close(struct tc_frames *frames)
 {
     if (!frames)
         return;
-    if (frames->fd >= 0)
-        close(frames->fd);
+    tc_bytes_close(&frames->bytes);
     tc_zio_free(frames->zio);
     tc_strbuf_release(&frames->raw);
     tc_free(frames);
@@ -178,9 +147,7 @@ void tc_frames_close(struct tc_frames *frames)
 
 void tc_frames_park(struct tc_frames *frames)
 {
-    if (frames->fd >= 0)
-        close(frames->fd);
-    frames->fd = -1;
+    tc_bytes_close(&frames->bytes);
     tc_zio_free(frames->zio);
     frames->zio = NULL;
     frames->n_bytes -= frames->raw.size - frames->pos;

@@ -46,7 +46,7 @@ ROOMS = ["torch", "look", "say", "hook"]
 # The layer that a public header belongs to.
 PUBLIC = {
     "error": "base", "export": "base", "version": "base", "value": "trace", "record": "trace", "trace": "trace",
-    "event": "replay", "invariant": "invariant", "relation": "relation", "infer": "infer", "sets": "infer",
+    "remote": "trace", "event": "replay", "invariant": "invariant", "relation": "relation", "infer": "infer", "sets": "infer",
     "check": "check", "compare": "compare", "plan": "plan", "report": "report", "online": "online",
 }
 # Tables that a lower room has of what rooms above it define, so that nobody else names these.
