@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Does a live check of 10^7 steps that deletes what it has checked stay flat, in memory and on disk?
+
+usage: run.py [--bin DIR] [--steps N] [--json FILE]
+
+A writer appends frames of 2,000 steps, some ten records each, and one step in the midst in which no weight changes. It waits
+where the check is more than 256 MiB behind. A line for each tenth: steps, bytes of the file, of disk, memory of the check.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "relations"))
+from trace_writer import Trace  # noqa: E402
+
+FRAME_STEPS = 2000
+MAX_BEHIND = 256 << 20  # bytes of disk
+
+
+def write_pattern(folder, steps, broken=None):
+    """A loop; from it what stands before the steps, one step with places for what changes, and what stands behind."""
+    trace = Trace(folder)
+    net = trace.net("w")
+    optimizer = trace.optimizer(net)
+    for step in range(steps):
+        trace.zero_grad(optimizer), trace.forward(net), trace.backward(net)
+        trace.step(optimizer, changes=[] if step == broken else None)
+        trace.cut()
+    trace.end()
+    return [json.loads(line) for line in next(folder.iterdir()).read_text().splitlines()]
+
+
+def split(records):
+    """Those of the windows, by the step that they close."""
+    windows, window = [], []
+    for record in records:
+        window.append(record)
+        if record["type"] == "step":
+            windows.append(window)
+            window = []
+    return windows, window
+
+
+def compile_window(window):
+    """As a function of one number: the text of the window that comes so many windows later; ids, times, steps and contents go on."""
+    first = {key: min((r[key] for r in window if key in r), default=0) for key in ("id", "t")}
+    span = {"id": sum(r["type"] == "call" for r in window), "t": max(r["t"] for r in window if "t" in r) - first["t"] + 1}
+    place = {"id": "id", "parent": "id", "cause": "id", "t": "t"}
+    lines, values = [], []  # of each place: (at n = 0, more for each n); None: a content
+    for record in window:
+        shown = dict(record)
+        for key in record:
+            if key in place:
+                values.append((record[key], span[place[key]]))
+            elif key == "step":
+                values.append((record[key], 1))
+            elif key == "attrs" and "data" in record[key]:
+                shown[key] = {**record[key], "data": "@"}
+                values.append(None)
+                continue
+            else:
+                continue
+            shown[key] = "#"
+        text = json.dumps(shown, separators=(",", ":")).replace("%", "%%")
+        lines.append(text.replace('"#"', "%d").replace('"@"', '"%016x"') + "\n")
+    form = "".join(lines)
+
+    def make(n):
+        return form % tuple((n * 2654435761) % 2**61 + 1 if value is None else value[0] + n * value[1] for value in values)
+
+    return make
+
+
+def rss_kb(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], usage=__doc__.split("usage: ")[1].split("\n")[0])
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
+    parser.add_argument("--steps", type=int, default=10_000_000)
+    parser.add_argument("--json", type=pathlib.Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        rows = run(options, pathlib.Path(scratch))
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def run(options, work):
+    healthy = write_pattern(work / "healthy", 8)
+    write_pattern(work / "healthy2", 8)
+    subprocess.run([options.bin / "traincheck-infer", "-q", work / "healthy", work / "healthy2", "-o", work / "i.jsonl"], check=True)
+    windows, tail = split(healthy)
+    head, body = windows[:3], compile_window(windows[3])
+    broken = split(write_pattern(work / "broken", 8, broken=3))[0][3]
+    broken_body = compile_window(broken)
+    folder = work / "trace"
+    folder.mkdir()
+    path = folder / "trace_host_r-_p100.jsonl.zst"
+    path.touch()
+    checker = subprocess.Popen([options.bin / "traincheck-onlinecheck", folder, "-q", "-i", work / "i.jsonl", "-o", work / "report", "--no-html-report",
+                                "--delete-checked", "--report-interval", "0", "--exit-on-idle", "60"], stdout=subprocess.PIPE, text=True)
+    rows, began = [], time.monotonic()
+    with path.open("ab", buffering=0) as file:
+        file.write(pack("".join(json.dumps(r) + "\n" for w in head for r in w)))
+        for first in range(0, options.steps, FRAME_STEPS):
+            n = min(FRAME_STEPS, options.steps - first)
+            middle = options.steps // 2
+            file.write(pack("".join((broken_body if step == middle else body)(step) for step in range(first, first + n))))
+            while path.stat().st_blocks * 512 > MAX_BEHIND and checker.poll() is None:
+                time.sleep(0.2)
+            if (first + n) * 10 // options.steps > len(rows):
+                time.sleep(6)  # for a deletion
+                rows.append({"steps": first + n, "file_mb": path.stat().st_size / 1e6, "disk_mb": path.stat().st_blocks * 512 / 1e6,
+                             "rss_kb": rss_kb(checker.pid), "seconds": time.monotonic() - began})
+                print("{steps:10,} steps: file {file_mb:8.1f} MB, disk {disk_mb:6.1f} MB, check {rss_kb:7,} kB, after {seconds:.0f} s".format(**rows[-1]), flush=True)
+        last = {"type": "end", "t": 10**15, "events": 0, "dropped": 0, "exit": 0}
+        file.write(pack(json.dumps(last) + "\n"))
+    said, _ = checker.communicate()
+    print(f"status {checker.returncode}; {said.splitlines()[0] if said else 'nothing was found'}; disk {path.stat().st_blocks * 512 / 1e6:.1f} MB")
+    return rows
+
+
+def pack(text):
+    return subprocess.run(["zstd", "-q", "-3"], input=text.encode(), check=True, capture_output=True).stdout
+
+
+if __name__ == "__main__":
+    main()
