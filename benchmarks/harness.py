@@ -18,6 +18,10 @@ import typing
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
+sys.path.append(str(ROOT / "tests" / "relations"))
+
+import invariant_file  # noqa: E402
+
 PIPELINES = HERE / "pipelines"
 TIME_LIMIT_S = 300
 
@@ -333,7 +337,7 @@ class Tools:
     def infer(self, traces, out, options=()):
         """Learn into the file `out`; returns the invariants as dicts."""
         self.run(self.bin / "traincheck-infer", "-q", *options, *traces, "-o", out)
-        return [d for d in read_lines(out) if "id" in d]
+        return [d for d in invariant_file.read(pathlib.Path(out)) if "id" in d]
 
     def check(self, trace, invariants):
         """Judge a trace. A build that writes no findings.jsonl has none. Returns Checked."""

@@ -18,7 +18,7 @@
 #define TC_ABI_MINOR 2
 
 #define TC_TRACE_SCHEMA      6 /* docs/trace-format.md */
-#define TC_INVARIANT_SCHEMA  4 /* docs/invariant-format.md */
+#define TC_INVARIANT_SCHEMA  5 /* docs/invariant-format.md */
 #define TC_EVIDENCE_SCHEMA   3 /* docs/evidence-format.md */
 #define TC_COMPARISON_SCHEMA 1 /* docs/comparison-format.md */
 #define TC_VIOLATION_SCHEMA  3 /* docs/violation-format.md */

@@ -337,8 +337,9 @@ static enum tc_status pack(const char *name, const struct tc_strbuf *text, struc
     struct tc_strbuf packed = TC_STRBUF_INIT;
     struct tc_zio *zio = tc_zio_new();
     const size_t before = out->size;
-    enum tc_status status = tc_zio_pack(zio, text->text, text->size, &packed, err);
 
+    tc_zio_set_level(zio, TC_ZIO_LEVEL_KEPT);
+    enum tc_status status = tc_zio_pack(zio, text->text, text->size, &packed, err);
     if (!status) {
         tc_strbuf_adds(out, "{\"traincheck\":\"excerpt\",\"schema\":1,\"of\":");
         tc_strbuf_add_json(out, name, strlen(name));

@@ -126,7 +126,7 @@ static enum tc_status learn(struct accepting *a, struct tc_notes *notes, struct 
     enum tc_status status = tc_infer_run(&config, &result, notes, err);
 
     if (!status)
-        status = tc_each_line("what the runs show", &learning.text, take_shown, a, err);
+        status = tc_each_invariant("what the runs show", &learning.text, take_shown, a, err);
     a->is_selective = result.n_selective > 0;
     tc_strbuf_release(&learning.text);
     return status;
@@ -272,8 +272,8 @@ static void add_entry(struct accepting *a)
     if (!a->file.header) {
         a->file.header = tc_json_object();
         tc_json_set_string(a->file.header, "traincheck", "invariants");
-        tc_json_set_number(a->file.header, "schema", TC_INVARIANT_SCHEMA);
     }
+    tc_json_set_number(a->file.header, "schema", TC_INVARIANT_SCHEMA); /* as it is written now */
     const struct tc_json *before = tc_json_get(a->file.header, "accepted");
     struct tc_json *entries = before ? tc_json_copy(before) : tc_json_array();
     tc_json_append(entries, entry_of(a));

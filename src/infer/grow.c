@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "infer/kept.h"
 #include "infer/set_lines.h"
+#include "invariant/headings.h"
 
 struct reading {
     struct tc_grow *grow;
@@ -100,7 +101,7 @@ enum tc_status tc_grow_read(const char *file, struct tc_grow *grow, struct tc_ev
     enum tc_status status;
 
     *grow = (struct tc_grow){.ids = tc_strtab_new()};
-    status = tc_each_line_of_file(file, take, &reading, err);
+    status = tc_each_invariant_of_file(file, take, &reading, err);
     if (!status && !grow->has_evidence)
         status = tc_error_set(err, TC_E_FORMAT,
                               "%s keeps no evidence, so nothing can be added to it: learn it anew "
@@ -183,7 +184,7 @@ const char *tc_grow_excerpt_of(const struct tc_grow *grow, const char *trace)
 
 struct printing {
     struct tc_grow *grow;
-    struct tc_strbuf *out;
+    struct tc_heading_writer writer;
 };
 
 static enum tc_status print_line(void *context, const char *line, size_t size,
@@ -193,26 +194,26 @@ static enum tc_status print_line(void *context, const char *line, size_t size,
     struct tc_grow *grow = printing->grow;
     const char *id = tc_json_text(tc_json_get(document, "id"));
     const tc_sym known = tc_strtab_find(grow->ids, id ? id : "", id ? strlen(id) : 0);
+    struct tc_json *marked = tc_json_copy(document);
     uint64_t number;
 
+    (void)line;
+    (void)size;
     (void)err;
-    if (known != TC_NO_SYM && tc_map_get(&grow->numbers, known, &number)) {
-        struct tc_json *marked = tc_json_copy(document);
+    if (known != TC_NO_SYM && tc_map_get(&grow->numbers, known, &number))
         tc_json_set_number(marked, "accepted", (double)number);
-        tc_json_print_line(marked, printing->out);
-        return TC_OK;
-    }
-    tc_strbuf_add(printing->out, line, size);
-    tc_strbuf_addc(printing->out, '\n');
+    tc_heading_writer_add(&printing->writer, marked);
     return TC_OK;
 }
 
 enum tc_status tc_grow_print(struct tc_grow *grow, const struct tc_strbuf *lines,
                              struct tc_strbuf *out, struct tc_error *err)
 {
-    struct printing printing = {grow, out};
-    enum tc_status status = tc_each_line("what was learned", lines, print_line, &printing, err);
+    struct printing printing = {grow, {.out = out}};
+    enum tc_status status =
+        tc_each_invariant("what was learned", lines, print_line, &printing, err);
 
+    tc_heading_writer_end(&printing.writer);
     if (grow->own.size)
         tc_strbuf_add(out, grow->own.text, grow->own.size);
     return status;

@@ -30,10 +30,12 @@ struct entry {
 struct set {
     struct tc_arena *arena;
     struct tc_strtab *subjects;
-    const struct tc_renames *renames; /* names that are others in the other file; or NULL */
-    struct tc_map by_subject;         /* -> struct entry */
-    TC_VEC(struct entry *) items;     /* in the order of the file */
-    TC_VEC(const char *) accepted;    /* of each entry of the header: its date, and its note */
+    const struct tc_renames *renames;   /* names that are others in the other file; or NULL */
+    struct tc_map by_subject;           /* -> struct entry */
+    TC_VEC(struct entry *) items;       /* in the order of the file */
+    TC_VEC(struct tc_json *) documents; /* invariants, as they were read */
+    struct tc_set_claims claims;        /* what these say */
+    TC_VEC(const char *) accepted;      /* of each entry of the header: its date, and its note */
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -136,49 +138,67 @@ static enum tc_status take(void *context, const char *line, size_t size,
                            const struct tc_json *document, struct tc_error *err)
 {
     struct set *set = context;
-    struct tc_strbuf text = TC_STRBUF_INIT;
-    struct tc_json *renamed = NULL;
-    enum tc_status status = TC_OK;
 
+    (void)line;
+    (void)size;
+    (void)err;
     if (!tc_is_invariant_line(document)) {
         keep_history(set, document);
         return TC_OK;
     }
-    if (set->renames && tc_renames_apply(set->renames, line, size, &text))
-        status = tc_json_parse(text.text, text.size, &renamed, err);
-    if (!status)
-        keep_entry(set, document, renamed ? renamed : document);
-    tc_json_free(renamed);
-    tc_strbuf_release(&text);
-    return status;
-}
-
-static enum tc_status take_claim(void *context, const char *line, size_t size,
-                                 const struct tc_json *document, struct tc_error *err)
-{
-    (void)line;
-    (void)size;
-    (void)err;
-    if (tc_is_invariant_line(document))
-        tc_set_claims_add(context, document);
+    tc_set_claims_add(&set->claims, document);
+    tc_vec_push(&set->documents, tc_json_copy(document));
     return TC_OK;
 }
 
-static enum tc_status find_renames(const struct tc_sets_diff_config *config,
-                                   struct tc_renames *renames, struct tc_error *err)
+/* The invariant with the names that the other file has; NULL: it has no other ones. */
+static struct tc_json *renamed(const struct tc_renames *renames, const struct tc_json *document)
 {
-    struct tc_set_claims before, after;
+    struct tc_strbuf text = TC_STRBUF_INIT, other = TC_STRBUF_INIT;
+    struct tc_json *copy = NULL;
 
-    tc_set_claims_init(&before);
-    tc_set_claims_init(&after);
-    enum tc_status status = tc_each_line_of_file(config->before, take_claim, &before, err);
-    if (!status)
-        status = tc_each_line_of_file(config->after, take_claim, &after, err);
-    if (!status)
-        tc_renames_find(&before, &after, renames);
-    tc_set_claims_release(&before);
-    tc_set_claims_release(&after);
-    return status;
+    tc_json_print(document, &text);
+    if (tc_renames_apply(renames, text.text, text.size, &other) &&
+        tc_json_parse(other.text, other.size, &copy, NULL))
+        copy = NULL;
+    tc_strbuf_release(&text);
+    tc_strbuf_release(&other);
+    return copy;
+}
+
+static void keep_entries(struct set *set)
+{
+    for (size_t i = 0; i < set->documents.n; i++) {
+        const struct tc_json *document = set->documents.items[i];
+        struct tc_json *other = set->renames ? renamed(set->renames, document) : NULL;
+        keep_entry(set, document, other ? other : document);
+        tc_json_free(other);
+    }
+}
+
+static enum tc_status read_both(const struct tc_sets_diff_config *config, struct set *before,
+                                struct set *after, struct tc_error *err)
+{
+    enum tc_status status = tc_each_invariant_of_file(config->before, take, before, err);
+
+    return status ? status : tc_each_invariant_of_file(config->after, take, after, err);
+}
+
+static void init(struct set *set, struct tc_arena *arena, struct tc_strtab *subjects)
+{
+    *set = (struct set){.arena = arena, .subjects = subjects};
+    tc_set_claims_init(&set->claims);
+}
+
+static void release(struct set *set)
+{
+    for (size_t i = 0; i < set->documents.n; i++)
+        tc_json_free(set->documents.items[i]);
+    tc_vec_release(&set->documents);
+    tc_set_claims_release(&set->claims);
+    tc_map_release(&set->by_subject);
+    tc_vec_release(&set->items);
+    tc_vec_release(&set->accepted);
 }
 
 static void pair(const struct set *a, const struct set *b)
@@ -307,7 +327,7 @@ static void print_accepted(const struct set *before, const struct set *after, st
 static void print_renames(const struct tc_renames *renames, struct tc_strbuf *out)
 {
     if (renames->items.n)
-        tc_strbuf_adds(out, "\nanother name:\n");
+        tc_strbuf_adds(out, "\nanother name or class:\n");
     for (size_t i = 0; i < renames->items.n; i++) {
         tc_strbuf_adds(out, "  ");
         add_safe(out, renames->items.items[i].from);
@@ -407,17 +427,18 @@ enum tc_status tc_sets_diff(const struct tc_sets_diff_config *config,
     struct tc_arena arena = {0};
     struct tc_strtab *subjects = tc_strtab_new();
     struct tc_renames renames = {0};
-    struct set before = {.arena = &arena, .subjects = subjects, .renames = &renames};
-    struct set after = {.arena = &arena, .subjects = subjects};
+    struct set before, after;
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     *result = (struct tc_sets_diff_result){0};
-    enum tc_status status = find_renames(config, &renames, err);
-    if (!status)
-        status = tc_each_line_of_file(config->before, take, &before, err);
-    if (!status)
-        status = tc_each_line_of_file(config->after, take, &after, err);
+    init(&before, &arena, subjects);
+    init(&after, &arena, subjects);
+    const enum tc_status status = read_both(config, &before, &after, err);
     if (!status) {
+        tc_renames_find(&before.claims, &after.claims, &renames);
+        before.renames = &renames;
+        keep_entries(&before);
+        keep_entries(&after);
         pair(&before, &after);
         count(&before, &after, result);
         result->n_renamed = renames.items.n;
@@ -425,12 +446,8 @@ enum tc_status tc_sets_diff(const struct tc_sets_diff_config *config,
         if (text.size)
             config->write(config->context, text.text, text.size);
     }
-    tc_map_release(&before.by_subject);
-    tc_map_release(&after.by_subject);
-    tc_vec_release(&before.items);
-    tc_vec_release(&after.items);
-    tc_vec_release(&before.accepted);
-    tc_vec_release(&after.accepted);
+    release(&before);
+    release(&after);
     tc_strbuf_release(&text);
     tc_renames_release(&renames);
     tc_strtab_free(subjects);

@@ -11,6 +11,7 @@
 
 #include "infer/kept.h"
 #include "infer/set_lines.h"
+#include "invariant/headings.h"
 #include "invariant/invariant.h"
 #include "relation/relation.h"
 
@@ -54,7 +55,7 @@ static enum tc_status take(void *context, const char *line, size_t size,
 enum tc_status tc_set_file_read(const char *path, struct tc_set_file *file, struct tc_error *err)
 {
     *file = (struct tc_set_file){0};
-    return tc_each_line_of_file(path, take, file, err);
+    return tc_each_invariant_of_file(path, take, file, err);
 }
 
 void tc_set_file_release(struct tc_set_file *file)
@@ -166,16 +167,16 @@ static enum tc_status print_learned(const struct tc_set_file *file, struct tc_st
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     struct tc_strtab *symbols = tc_symbols_new();
+    struct tc_heading_writer writer = {.out = out};
     struct tc_invariant_set set;
 
     join(file, true, &text);
     tc_invariant_set_init(&set, symbols);
     enum tc_status status = tc_invariant_set_read_text(&set, &text, "accepted invariants", err);
     tc_invariant_set_sort(&set);
-    for (size_t i = 0; i < set.items.n; i++) {
-        tc_json_print(set.items.items[i]->document, out);
-        tc_strbuf_addc(out, '\n');
-    }
+    for (size_t i = 0; i < set.items.n; i++)
+        tc_heading_writer_add(&writer, tc_json_copy(set.items.items[i]->document));
+    tc_heading_writer_end(&writer);
     tc_invariant_set_release(&set);
     tc_strtab_free(symbols);
     tc_strbuf_release(&text);

@@ -5,6 +5,7 @@
 #include "infer/set_lines.h"
 
 #include "base/fs.h"
+#include "invariant/headings.h"
 
 enum tc_status tc_each_line(const char *path, const struct tc_strbuf *text, tc_line_fn *take,
                             void *context, struct tc_error *err)
@@ -29,17 +30,81 @@ enum tc_status tc_each_line(const char *path, const struct tc_strbuf *text, tc_l
     return status;
 }
 
-enum tc_status tc_each_line_of_file(const char *path, tc_line_fn *take, void *context,
-                                    struct tc_error *err)
+typedef enum tc_status each_fn(const char *path, const struct tc_strbuf *text, tc_line_fn *take,
+                               void *context, struct tc_error *err);
+
+static enum tc_status each_of_file(const char *path, each_fn *each, tc_line_fn *take, void *context,
+                                   struct tc_error *err)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     enum tc_status status = tc_fs_read(path, TC_FS_MAX_LARGE, &text, err);
 
     if (!status)
-        status = tc_each_line(path, &text, take, context, err);
+        status = each(path, &text, take, context, err);
     tc_strbuf_release(&text);
     return status;
 }
+
+enum tc_status tc_each_line_of_file(const char *path, tc_line_fn *take, void *context,
+                                    struct tc_error *err)
+{
+    return each_of_file(path, tc_each_line, take, context, err);
+}
+
+/* ---- lines below headings -------------------------------------------------------------------- */
+
+struct joining {
+    struct tc_json *heading; /* NULL: none yet */
+    tc_line_fn *take;
+    void *context;
+};
+
+static enum tc_status take_joined(struct joining *joining, const struct tc_json *line,
+                                  struct tc_error *err)
+{
+    struct tc_json *whole = tc_heading_join(joining->heading, line);
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    tc_json_print(whole, &text);
+    const enum tc_status status = joining->take(joining->context, text.text, text.size, whole, err);
+    tc_strbuf_release(&text);
+    tc_json_free(whole);
+    return status;
+}
+
+static enum tc_status join(void *context, const char *line, size_t size,
+                           const struct tc_json *document, struct tc_error *err)
+{
+    struct joining *joining = context;
+
+    if (tc_is_heading(document)) {
+        tc_json_free(joining->heading);
+        joining->heading = tc_json_copy(document);
+        return TC_OK;
+    }
+    if (joining->heading && tc_is_below_heading(document))
+        return take_joined(joining, document, err);
+    return joining->take(joining->context, line, size, document, err);
+}
+
+enum tc_status tc_each_invariant(const char *path, const struct tc_strbuf *text, tc_line_fn *take,
+                                 void *context, struct tc_error *err)
+{
+    struct joining joining = {.take = take, .context = context};
+    const enum tc_status status = tc_each_line(path, text, join, &joining, err);
+
+    tc_json_free(joining.heading);
+    return status;
+}
+
+enum tc_status tc_each_invariant_of_file(const char *path, tc_line_fn *take, void *context,
+                                         struct tc_error *err)
+{
+    return each_of_file(path, tc_each_invariant, take, context, err);
+}
+
+/* ---- what a line is ----------------------------------------------------------------------------
+ */
 
 bool tc_is_invariant_line(const struct tc_json *document)
 {

@@ -19,6 +19,13 @@ enum tc_status tc_each_line(const char *path, const struct tc_strbuf *text, tc_l
 enum tc_status tc_each_line_of_file(const char *path, tc_line_fn *take, void *context,
                                     struct tc_error *err);
 
+/* The same of an invariant file: lines below a heading come as the whole invariants that they are,
+ * and headings do not come. */
+enum tc_status tc_each_invariant(const char *path, const struct tc_strbuf *text, tc_line_fn *take,
+                                 void *context, struct tc_error *err);
+enum tc_status tc_each_invariant_of_file(const char *path, tc_line_fn *take, void *context,
+                                         struct tc_error *err);
+
 /* Is it an invariant, and no header or excerpt? */
 bool tc_is_invariant_line(const struct tc_json *document);
 /* Its relation, its params but for the value that it claims, and when; interned. */

@@ -45,6 +45,7 @@ void tc_invariant_set_release(struct tc_invariant_set *set)
         tc_json_free(set->items.items[i]->document);
     tc_vec_release(&set->items);
     tc_json_free(set->header);
+    tc_json_free(set->heading);
     tc_vec_release(&set->files);
     tc_map_release(&set->known);
     tc_arena_release(&set->arena);

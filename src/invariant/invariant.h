@@ -116,6 +116,7 @@ struct tc_invariant_set {
     TC_VEC(struct tc_invariant *) items;
     struct tc_json *header;                   /* of the first file read; NULL if there is none */
     TC_VEC(struct tc_invariant_file *) files; /* that were read; in the arena */
+    struct tc_json *heading;                  /* of the lines that are being read; NULL: none */
     struct tc_map known; /* digests of what was read, and which items these are */
 };
 
@@ -158,11 +159,11 @@ enum tc_status tc_invariant_set_read_text(struct tc_invariant_set *set,
                                           const struct tc_strbuf *text, const char *name,
                                           struct tc_error *err);
 
-/* The whole file: header (taken; may be NULL) and one line each. */
+/* The whole file: header (taken; may be NULL) and one line each, facts below their headings. */
 void tc_invariant_set_print(const struct tc_invariant_set *set, struct tc_json *take_header,
                             struct tc_strbuf *out);
 
-/* One invariant as its line's object; the caller owns it. */
+/* One invariant as an object, whole; the caller owns it. */
 struct tc_json *tc_invariant_to_json(const struct tc_invariant *invariant,
                                      const struct tc_strtab *symbols);
 

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "invariant/headings.h"
 #include "invariant/keys.h"
 
 const char *const tc_param_keys[] = {
@@ -156,8 +157,11 @@ struct tc_json *tc_invariant_to_json(const struct tc_invariant *invariant,
 void tc_invariant_set_print(const struct tc_invariant_set *set, struct tc_json *take_header,
                             struct tc_strbuf *out)
 {
+    struct tc_heading_writer writer = {.out = out};
+
     if (take_header)
         tc_json_print_line(take_header, out);
     for (size_t i = 0; i < set->items.n; i++)
-        tc_json_print_line(tc_invariant_to_json(set->items.items[i], set->symbols), out);
+        tc_heading_writer_add(&writer, tc_invariant_to_json(set->items.items[i], set->symbols));
+    tc_heading_writer_end(&writer);
 }

@@ -10,6 +10,7 @@
 
 #include "base/fs.h"
 #include "base/utf8.h"
+#include "invariant/headings.h"
 #include "invariant/keys.h"
 #include "invariant/python_form.h"
 #include <traincheck/version.h>
@@ -260,6 +261,7 @@ static void drop_duplicate(struct tc_invariant_set *set, const struct tc_invaria
     set->items.n--;
 }
 
+/* Takes the document unless it fails. */
 static enum tc_status read_invariant(struct tc_invariant_set *set, struct tc_json *document,
                                      struct tc_error *err)
 {
@@ -288,6 +290,54 @@ static enum tc_status read_invariant(struct tc_invariant_set *set, struct tc_jso
         drop_duplicate(set, invariant);
     return TC_OK;
 }
+
+/* ---- headings -------------------------------------------------------------------------------- */
+
+/* A line whose heading went missing would speak of the subject of another one. The id is of both.
+ */
+static enum tc_status check_id(struct tc_invariant_set *set, const struct tc_json *whole,
+                               struct tc_error *err)
+{
+    const struct tc_json *params = tc_json_get(whole, "params");
+    const char *id = tc_json_text(tc_json_get(whole, "id"));
+    struct tc_invariant invariant = {.relation = intern(set, tc_json_get(whole, "relation"))};
+
+    if (!id || invariant.relation == TC_NO_SYM || !read_params(set, params, &invariant))
+        return TC_OK;
+    tc_invariant_name(&invariant, set->symbols);
+    if (!strcmp(id, invariant.id))
+        return TC_OK;
+    return tc_error_set(err, TC_E_FORMAT,
+                        "%s is no id of the subject above it: the line that has its subject is "
+                        "missing, or this one is out of its place",
+                        id);
+}
+
+static enum tc_status read_below_heading(struct tc_invariant_set *set, struct tc_json *line,
+                                         struct tc_error *err)
+{
+    struct tc_json *whole;
+    enum tc_status status;
+
+    if (!set->heading)
+        return tc_error_set(err, TC_E_FORMAT,
+                            "field \"params\" is missing, and no line above has the \"subject\" of "
+                            "this one");
+    whole = tc_heading_join(set->heading, line);
+    status = check_id(set, whole, err);
+    if (!status)
+        status = read_invariant(set, whole, err);
+    tc_json_free(status ? whole : line);
+    return status;
+}
+
+static void set_heading(struct tc_invariant_set *set, struct tc_json *take)
+{
+    tc_json_free(set->heading);
+    set->heading = take;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* {"packages":["torch"],"processes":"many"} */
 static void read_for(struct tc_invariant_set *set, const struct tc_json *header)
@@ -326,6 +376,7 @@ static enum tc_status read_header(struct tc_invariant_set *set, struct tc_json *
                             "invariant schema %g is newer than %d, the newest this version reads",
                             schema, TC_INVARIANT_SCHEMA);
     read_for(set, document);
+    set_heading(set, NULL);
     if (set->header)
         tc_json_free(document);
     else
@@ -350,6 +401,10 @@ static enum tc_status read_line(struct tc_invariant_set *set, const char *line, 
         status = tc_error_set(err, TC_E_FORMAT, "an invariant is a JSON object");
     else if (tc_json_get(document, "traincheck"))
         status = read_header(set, document, err);
+    else if (tc_is_heading(document))
+        set_heading(set, document);
+    else if (tc_is_below_heading(document))
+        status = read_below_heading(set, document, err);
     else
         status = read_invariant(set, document, err);
     if (status)
@@ -405,6 +460,7 @@ static void add_file(struct tc_invariant_set *set, const char *name, bool is_opt
 
     file->name = tc_arena_text(&set->arena, name, strlen(name));
     file->is_optional = is_optional;
+    set_heading(set, NULL);
     tc_vec_push(&set->files, file);
 }
 

@@ -129,7 +129,7 @@ static void print_rows(const struct tc_evidence *evidence, struct tc_strbuf *out
     tc_free(lines);
 }
 
-#define FRAME_SIZE ((size_t)1 << 20)
+#define FRAME_SIZE ((size_t)8 << 20)
 
 enum tc_status tc_evidence_pack(const struct tc_strbuf *lines, struct tc_strbuf *packed,
                                 struct tc_error *err)
@@ -137,6 +137,7 @@ enum tc_status tc_evidence_pack(const struct tc_strbuf *lines, struct tc_strbuf 
     struct tc_zio *zio = tc_zio_new();
     enum tc_status status = TC_OK;
 
+    tc_zio_set_level(zio, TC_ZIO_LEVEL_KEPT);
     for (size_t at = 0; at < lines->size && !status; at += FRAME_SIZE) {
         const size_t left = lines->size - at;
         status =

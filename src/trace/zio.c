@@ -19,11 +19,20 @@
 struct tc_zio {
     ZSTD_CCtx *pack; /* NULL until needed */
     ZSTD_DCtx *unpack;
+    int level;
 };
 
 struct tc_zio *tc_zio_new(void)
 {
-    return tc_calloc(1, sizeof(struct tc_zio));
+    struct tc_zio *zio = tc_calloc(1, sizeof(*zio));
+
+    zio->level = TC_ZIO_LEVEL;
+    return zio;
+}
+
+void tc_zio_set_level(struct tc_zio *zio, int level)
+{
+    zio->level = level;
 }
 
 void tc_zio_free(struct tc_zio *zio)
@@ -42,7 +51,7 @@ static ZSTD_CCtx *pack_context(struct tc_zio *zio)
     zio->pack = ZSTD_createCCtx();
     if (!zio->pack)
         tc_out_of_memory();
-    ZSTD_CCtx_setParameter(zio->pack, ZSTD_c_compressionLevel, TC_ZIO_LEVEL);
+    ZSTD_CCtx_setParameter(zio->pack, ZSTD_c_compressionLevel, zio->level);
     ZSTD_CCtx_setParameter(zio->pack, ZSTD_c_checksumFlag, 1);
     return zio->pack;
 }

@@ -131,6 +131,20 @@ def some_of_each(lines, key, each):
     return kept
 
 
+def some_invariants(lines):
+    """The header, and of each relation the first line, or the first heading with two lines below it."""
+    kept, seen, n_below = [lines[0]], set(), 0
+    for line in lines[1:]:
+        relation = json.loads(line).get("relation")
+        if relation:
+            n_below = 0 if relation in seen else 3  # a line of its own has none
+            seen.add(relation)
+        if n_below:
+            kept.append(line)
+            n_below -= 1
+    return kept
+
+
 def short_excerpt(line):
     """What it unpacks to, with some windows of some calls."""
     packed = base64.b64decode(json.loads(line)["zstd"])
@@ -174,15 +188,15 @@ def make(maker):
     for name, script in SCRIPTS.items():
         files = maker.collect(name, script)
         maker.put("trace", name, "\n---\n".join(short(maker.text(f)).rstrip("\n") for f in files[:2]) + "\n")
-        maker.run("infer", "-q", name, "--specific", "--min-support", "2", "--no-excerpts", "-o", f"{name}.jsonl")
+        maker.run("infer", "-q", name, "--specific", "--min-support", "2", "--no-excerpts", "--no-evidence", "-o", f"{name}.jsonl")
         maker.run("infer", "-q", name, "--specific", "-o", f"{name}.excerpt.jsonl")
         maker.put("excerpt", name, short_excerpt(maker.text(maker.work / f"{name}.excerpt.jsonl")[1]))
         maker.run("infer", "-q", name, "--specific", "--evidence", f"{name}.tce")
         learned = maker.text(maker.work / f"{name}.jsonl")
-        maker.put("invariants", name, "\n".join(some_of_each(learned, "relation", 1)) + "\n")
+        maker.put("invariants", name, "\n".join(some_invariants(learned)) + "\n")
         maker.put("evidence", name, "\n".join(some_of_each(maker.text(maker.work / f"{name}.tce"), "source", EACH)) + "\n")
         if name == "plain":
-            (HERE / "learned.jsonl").write_text("\n".join(some_of_each(learned, "relation", 1)) + "\n")
+            (HERE / "learned.jsonl").write_text("\n".join(some_invariants(learned)) + "\n")
     for shipped in ("pytorch", "distributed"):
         lines = (ROOT / "invariants" / f"{shipped}.jsonl").read_text().splitlines()
         maker.put("invariants", shipped, "\n".join(some_of_each(lines, "relation", 1)) + "\n")

@@ -38,6 +38,8 @@ import sys
 import tempfile
 import traceback
 
+import invariant_file
+
 HERE = pathlib.Path(__file__).resolve().parent
 RULES = HERE.parents[1] / "invariants" / "rules.jsonl"
 
@@ -141,7 +143,7 @@ def run_case(case, bin_dir, work, update=False):
     relation = case.parent.name.replace("_", "/")
     traces = write_traces(module, work)
     invariants, failed = invariants_of(module, relation, traces["healthy"], bin_dir, work)
-    lines = compare(case, "expected_invariants", sorted(x["text"] for x in json_lines(invariants) if "relation" in x), update)
+    lines = compare(case, "expected_invariants", sorted(x["text"] for x in invariant_file.read(invariants) if "relation" in x), update)
     dropped = sorted(json_lines(failed), key=lambda x: (x["why"], x["text"]))
     lines += compare(case, "expected_failed", ["\t".join([x["why"], x.get("broken_at", "-"), x["text"]])
                                                for x in dropped])

@@ -7,13 +7,13 @@ usage: test_facts.py --bin BUILD/bin [--seed N] [--rounds N]
 
 import argparse
 import collections
-import json
 import pathlib
 import random
 import subprocess
 import sys
 import tempfile
 
+import invariant_file
 import random_trace
 from oracle import facts
 
@@ -24,7 +24,7 @@ EVERY_ATTRIBUTE, ROUNDS = 48, 12  # a seed whose traces teach every attribute in
 def infer(tool, folders, output):
     subprocess.run([tool, "-q", "--specific", "--keep-implied", "--enable-relation", FORMS, "-o", output, *folders], check=True, timeout=120)
     found = {}
-    for x in map(json.loads, output.read_text().splitlines()):
+    for x in invariant_file.read(output):
         if "relation" not in x:  # the header, excerpts
             continue
         subject, claim = x["params"][0], x["params"][1]

@@ -7,13 +7,13 @@ usage: test_oracle.py --bin BUILD/bin [--seed N] [--rounds N]
 
 import argparse
 import collections
-import json
 import pathlib
 import random
 import subprocess
 import sys
 import tempfile
 
+import invariant_file
 import oracle
 import random_trace
 
@@ -27,13 +27,12 @@ def infer(tool, folders, output, is_one_script):
     subprocess.run([str(tool), "-q", *options, "--keep-implied", "--enable-relation", ",".join(oracle.FORMS), "-o", str(output),
                     *map(str, folders)], check=True, timeout=120)
     found = {}
-    for line in output.read_text().splitlines():
-        x = json.loads(line)
+    for x in invariant_file.read(output):
         if "relation" not in x:  # the header, excerpts
             continue
         e = x["evidence"]
         if e.get("broken"):
-            raise SystemExit(f"broken where it was learned: {line}")
+            raise SystemExit(f"broken where it was learned: {x}")
         found[x["relation"], oracle.text(x["params"]), oracle.text(x["when"])] = (e["held"], e.get("excluded", 0), e["pipelines"])
     return found
 

@@ -23,7 +23,7 @@ class Run(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="tc run ")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        for name in ("run.py", "trace_writer.py"):
+        for name in ("run.py", "invariant_file.py", "trace_writer.py"):
             shutil.copy(HERE / name, self.folder)
         for name in ("a-good", "b-other", "c-raises", "d-refused", "e-good"):
             shutil.copytree(HERE / FORM / CASE, self.folder / FORM / name, ignore=shutil.ignore_patterns("__pycache__"))

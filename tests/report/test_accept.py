@@ -11,6 +11,7 @@ import shutil
 import subprocess
 
 import runs
+import invariant_file
 from trace_writer import Trace
 
 
@@ -42,13 +43,16 @@ class Accept(runs.Case):
     def lines(self):
         return (self.work / "own.jsonl").read_text().splitlines()
 
+    def invariants(self):
+        return [x for x in invariant_file.read(self.work / "own.jsonl") if "relation" in x]
+
     def broken(self, name):
         return {v["id"] for v in runs.json_lines(self.work / f"{name}.report" / "violations.jsonl")}
 
     def test_what_is_accepted_passes_and_the_rest_stays_as_it_is(self):
         self.write("rate", rate=0.2)
         self.judge("rate")
-        broken, before = self.broken("rate"), self.lines()
+        broken, before = self.broken("rate"), self.invariants()
         p = self.judge("rate", "--accept", "--note", "another rate, PR 312", code=0)
         self.assertRegex(p.stderr, rf"accepted in own.jsonl: {len(broken)} invariants say what this run shows, 0 that do not hold")
         after = self.lines()
@@ -56,11 +60,10 @@ class Accept(runs.Case):
         self.assertEqual([(e["note"], e["runs"], e["replaced"], e["removed"]) for e in header["accepted"]],
                          [("another rate, PR 312", ["rate"], len(broken), 0)])
         self.assertRegex(header["accepted"][0]["date"], r"^\d{4}-\d\d-\d\d$")
-        mine = [x for x in map(json.loads, after) if "accepted" in x and "id" in x]
+        mine = [x for x in self.invariants() if "accepted" in x]
         self.assertEqual([x["accepted"] for x in mine], [1] * len(broken))
         self.assertEqual({x["params"][1]["is"] for x in mine}, {0.2})
-        self.assertEqual([x for x in before if '"relation"' in x and json.loads(x)["id"] not in broken],
-                         [x for x in after if '"relation"' in x and "accepted" not in json.loads(x)])
+        self.assertEqual([x for x in before if x["id"] not in broken], [x for x in self.invariants() if "accepted" not in x])
         self.judge("rate", code=0)
         self.judge("a")  # the old rate is another one now
 
@@ -88,7 +91,7 @@ class Accept(runs.Case):
     # ---- what is new
 
     def by_subject(self, fn):
-        return [x for x in map(json.loads, self.lines()) if x.get("relation") and x["params"][0].get("fn") == fn]
+        return [x for x in self.invariants() if x["params"][0].get("fn") == fn]
 
     def test_a_call_that_is_new_is_known_from_then_on(self):
         self.write("more", calls=("f", "g", "h"))
@@ -202,7 +205,7 @@ class Accept(runs.Case):
         self.learn("--add", "later", "-o", "own.jsonl")
         self.judge("later", code=0)
         self.judge("a")
-        grown = {x["id"]: x for x in map(json.loads, self.lines()) if "id" in x}
+        grown = {x["id"]: x for x in self.invariants()}
         self.assertEqual({x["id"] for x in grown.values() if "accepted" in x}, accepted)
         self.assertEqual({grown[i]["params"][1]["is"] for i in accepted}, {0.2})
         self.assertEqual({grown[i]["evidence"]["held"] for i in accepted}, {10})
@@ -269,7 +272,7 @@ class Accept(runs.Case):
         self.write("renamed", rate=0.2, calls=("__main__.first", "tools.rescale"))
         self.judge("renamed", "--accept", code=0)
         text = self.diff("before.jsonl", "own.jsonl", code=1)
-        self.assertIn("\nanother name:\n  __main__.scale is tools.rescale now\n", text)
+        self.assertIn("\nanother name or class:\n  __main__.scale is tools.rescale now\n", text)
         self.assertRegex(text, r"^\d+ invariants as they were, [1-9]\d* with another value, 0 new, 0 gone")
         lines = [json.loads(x) for x in self.diff("before.jsonl", "own.jsonl", "--json", code=1).splitlines()]
         self.assertEqual(lines[0], {"what": "renamed", "was": "__main__.scale", "is": "tools.rescale"})
