@@ -5,6 +5,9 @@
  * What is said of a name is a set of hashes: of each claim about it, with a mark in its place
  * and another one for all names that only this set has. Two names are paired where nearly all
  * that was said of the old one is said of the new one, and neither has a better partner.
+ *
+ * What is left is paired by where it stands, whatever is claimed of it: a class that is stepped,
+ * made or called where the old one was has its place. What says no other name is no such place.
  */
 #include "infer/renames.h"
 
@@ -17,6 +20,9 @@
 /* Of what is said of the old name this part is said of the new one, and so many claims. */
 #define MIN_SHARE  0.8
 #define MIN_SHARED 4
+/* Of the places of the old name, and so many. */
+#define MIN_SHARE_OF_PLACES 0.5
+#define MIN_PLACES          3
 
 /* ---- what is said ---------------------------------------------------------------------------- */
 
@@ -129,6 +135,7 @@ struct saying {
 /* Of those names that the other set has not. */
 struct sayings {
     struct tc_strtab *names;
+    bool are_places;             /* what claims are about, once each, and not what they claim */
     TC_VEC(struct saying) items; /* by name and hash */
 };
 
@@ -154,10 +161,12 @@ static void add_sayings(struct sayings *sayings, const struct tc_set_claim *clai
     struct tc_strbuf masked = TC_STRBUF_INIT;
 
     each_name(sayings->names, claim->text, claim->of, mask, &all, &masked);
-    for (size_t i = 0; i < all.met.n; i++) {
+    const bool is_place = strchr(masked.text, '.') != NULL; /* a name that both sets have */
+    for (size_t i = 0; i < all.met.n && (is_place || !sayings->are_places); i++) {
         one.name = all.met.items[i];
         tc_strbuf_reset(&masked);
-        each_name(sayings->names, claim->text, strlen(claim->text), mask, &one, &masked);
+        each_name(sayings->names, claim->text,
+                  sayings->are_places ? claim->of : strlen(claim->text), mask, &one, &masked);
         tc_vec_push(&sayings->items,
                     ((struct saying){one.name, tc_hash64(masked.text, masked.size, 0)}));
     }
@@ -175,10 +184,21 @@ static int compare_sayings(const void *a_, const void *b_)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-static void collect(const struct tc_set_claims *set, const struct tc_set_claims *other,
-                    struct sayings *sayings)
+/* Sorted ones: many claims are about one thing. */
+static void drop_equal(struct sayings *sayings)
 {
-    *sayings = (struct sayings){.names = tc_strtab_new()};
+    size_t kept = 0;
+
+    for (size_t i = 0; i < sayings->items.n; i++)
+        if (!kept || compare_sayings(&sayings->items.items[kept - 1], &sayings->items.items[i]))
+            sayings->items.items[kept++] = sayings->items.items[i];
+    sayings->items.n = kept;
+}
+
+static void collect(const struct tc_set_claims *set, const struct tc_set_claims *other,
+                    bool are_places, struct sayings *sayings)
+{
+    *sayings = (struct sayings){.names = tc_strtab_new(), .are_places = are_places};
     for (size_t i = 0; i < tc_strtab_count(set->names); i++) {
         const char *name = tc_strtab_text(set->names, (tc_sym)i);
         if (*name && tc_strtab_find(other->names, name, strlen(name)) == TC_NO_SYM)
@@ -189,6 +209,8 @@ static void collect(const struct tc_set_claims *set, const struct tc_set_claims 
     if (sayings->items.n)
         qsort(sayings->items.items, sayings->items.n, sizeof(*sayings->items.items),
               compare_sayings);
+    if (are_places)
+        drop_equal(sayings);
 }
 
 static void release(struct sayings *sayings)
@@ -252,6 +274,13 @@ struct pairing {
     TC_VEC(struct pair) pairs;
 };
 
+static bool is_enough(size_t shared, size_t of, bool are_places)
+{
+    if (are_places)
+        return shared >= MIN_PLACES && (double)shared >= MIN_SHARE_OF_PLACES * (double)of;
+    return shared >= MIN_SHARED && (double)shared >= MIN_SHARE * (double)of;
+}
+
 /* All partners of the name whose sayings begin at `at` and end before `end`. */
 static void find_partners(struct pairing *pairing, size_t at, size_t end)
 {
@@ -261,7 +290,7 @@ static void find_partners(struct pairing *pairing, size_t at, size_t end)
     for (size_t i = 0, to; i < pairing->after->items.n; i = to) {
         to = end_of_name(pairing->after, i);
         const size_t shared = n_shared(old, end - at, &all[i], to - i);
-        if (shared < MIN_SHARED || (double)shared < MIN_SHARE * (double)(end - at))
+        if (!is_enough(shared, end - at, pairing->before->are_places))
             continue;
         const char *from_part = last_part(tc_strtab_text(pairing->before->names, old->name));
         const char *to_part = last_part(tc_strtab_text(pairing->after->names, all[i].name));
@@ -297,20 +326,17 @@ static void choose(const struct pairing *pairing, struct tc_renames *renames)
                 ((struct tc_rename){tc_strdup(tc_strtab_text(pairing->before->names, pair->from)),
                                     tc_strdup(tc_strtab_text(pairing->after->names, pair->to))}));
     }
-    if (renames->items.n)
-        qsort(renames->items.items, renames->items.n, sizeof(*renames->items.items),
-              compare_renames);
 }
 
-void tc_renames_find(const struct tc_set_claims *before, const struct tc_set_claims *after,
-                     struct tc_renames *renames)
+/* Those that are not paired yet. */
+static void find(const struct tc_set_claims *before, const struct tc_set_claims *after,
+                 bool are_places, struct tc_renames *renames)
 {
     struct sayings old, new;
     struct pairing pairing = {.before = &old, .after = &new};
 
-    *renames = (struct tc_renames){0};
-    collect(before, after, &old);
-    collect(after, before, &new);
+    collect(before, after, are_places, &old);
+    collect(after, before, are_places, &new);
     for (size_t at = 0, end; at < old.items.n; at = end) {
         end = end_of_name(&old, at);
         find_partners(&pairing, at, end);
@@ -321,6 +347,46 @@ void tc_renames_find(const struct tc_set_claims *before, const struct tc_set_cla
     tc_vec_release(&pairing.pairs);
     release(&old);
     release(&new);
+}
+
+/* "torch.optim.AdamW.step" where "torch.optim.AdamW" is in the list: it has the same rest. */
+static bool follows_from(const struct tc_rename *rename, const struct tc_rename *whole)
+{
+    const size_t from = strlen(whole->from), to = strlen(whole->to);
+
+    return !strncmp(rename->from, whole->from, from) && rename->from[from] == '.' &&
+           !strncmp(rename->to, whole->to, to) && !strcmp(rename->from + from, rename->to + to);
+}
+
+static void drop_what_follows(struct tc_renames *renames)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < renames->items.n; i++) {
+        struct tc_rename *rename = &renames->items.items[i];
+        bool follows = false;
+        for (size_t j = 0; j < kept && !follows; j++)
+            follows = follows_from(rename, &renames->items.items[j]);
+        if (!follows) {
+            renames->items.items[kept++] = *rename;
+            continue;
+        }
+        tc_free(rename->from);
+        tc_free(rename->to);
+    }
+    renames->items.n = kept;
+}
+
+void tc_renames_find(const struct tc_set_claims *before, const struct tc_set_claims *after,
+                     struct tc_renames *renames)
+{
+    *renames = (struct tc_renames){0};
+    find(before, after, false, renames);
+    find(before, after, true, renames);
+    if (renames->items.n)
+        qsort(renames->items.items, renames->items.n, sizeof(*renames->items.items),
+              compare_renames); /* a class stands before its methods */
+    drop_what_follows(renames);
 }
 
 void tc_renames_release(struct tc_renames *renames)

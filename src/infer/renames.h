@@ -38,7 +38,8 @@ struct tc_renames {
     TC_VEC(struct tc_rename) items; /* by from; each name is in one of them at most */
 };
 
-/* Names that only one of both has, and of which both say the same. */
+/* Names that only one of both has: of which both say the same, or that stand where the other one
+ * stood, as a class in place of another. */
 void tc_renames_find(const struct tc_set_claims *before, const struct tc_set_claims *after,
                      struct tc_renames *renames);
 void tc_renames_release(struct tc_renames *renames);

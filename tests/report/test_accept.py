@@ -22,10 +22,10 @@ class Accept(runs.Case):
             self.write(name)
         runs.run("infer", "-q", "--specific", "a", "b", "-o", "own.jsonl", cwd=self.work, code=0)
 
-    def write(self, name, rate=0.1, clears=True, calls=("f", "g"), exit=0, result=None, **trace):
+    def write(self, name, rate=0.1, clears=True, calls=("f", "g"), exit=0, result=None, cls="torch.optim.Adam", extra=None, **trace):
         t = Trace(self.work / name, **trace)
         model = t.net("w")
-        optimizer = t.optimizer(model)
+        optimizer = t.optimizer(model, cls=cls)
         for _ in range(5):
             if clears:
                 t.zero_grad(optimizer)
@@ -34,6 +34,8 @@ class Accept(runs.Case):
             for i, fn in enumerate(calls):
                 t.op(fn, args={"rate": rate}, at=f"train.py:{20 + i}", value=result)
             t.step(optimizer)
+            if extra:
+                t.step({**optimizer, "cls": extra})
             t.cut()
         t.end(exit)
 
@@ -168,6 +170,27 @@ class Accept(runs.Case):
     def test_another_function_is_no_rename(self):
         self.rename(("__main__.first", "__main__.scale"), ("__main__.first",))
         self.assertNotIn("renamed", json.loads(self.lines()[0])["accepted"][0])
+
+    def test_a_class_in_the_place_of_another_is_one_change(self):
+        """What is known of the step, whatever optimizer makes it, is known of the new one."""
+        (self.work / "before.jsonl").write_text((self.work / "own.jsonl").read_text())
+        self.write("other", cls="torch.optim.SGD", rate=0.2)
+        p = self.judge("other", "--accept", code=0)
+        self.assertIn("torch.optim.Adam is torch.optim.SGD now: what was known of it is kept", p.stderr)
+        self.assertRegex(p.stderr, ", 0 that do not hold any more are gone, 0 are new")
+        self.assertNotIn("torch.optim.Adam", "\n".join(self.lines()[1:]))
+        text = self.diff("before.jsonl", "own.jsonl", code=1)
+        self.assertIn("\nanother name or class:\n  torch.optim.Adam is torch.optim.SGD now\n\n", text)
+        self.assertRegex(text, r"^\d+ invariants as they were, [1-9]\d* with another value, 0 new, 0 gone")
+        self.judge("other", code=0)
+        self.write("bug", cls="torch.optim.SGD", rate=0.2, clears=False)
+        self.judge("bug")
+
+    def test_a_class_beside_another_has_no_place_of_it(self):
+        """Both are there: nothing is told of the old one under the new name."""
+        self.write("both", extra="torch.optim.SGD")
+        p = self.judge("both", "--accept", code=None)
+        self.assertNotIn(" now: ", p.stderr)
 
     # ---- a set grows
 
