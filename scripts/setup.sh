@@ -187,7 +187,7 @@ setup_apart() {
 }
 
 # Parsers of the reports' formats; trackers, notebooks and what builds wheels; engines of clusters; what checks the package's
-# types; the formatter that law.format asks, as Debian's differ from suite to suite.
+# types, one of them with a Node of its own; the formatter that law.format asks, as Debian's differ from suite to suite.
 setup_tools_of_tests() {
     local readers integrations engines remote more=()
     mapfile -t readers <"$root/tests/report/requirements.txt"
@@ -195,7 +195,7 @@ setup_tools_of_tests() {
     setup_apart readers "${readers[@]}"
     if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then # as wandb and mlflow want
         setup_apart integrations "${integrations[@]}"
-        setup_apart types "mypy==$MYPY"
+        setup_apart types "mypy==$MYPY" "pyright[nodejs]==$PYRIGHT"
         mapfile -t engines <"$root/tests/package/engines.txt"
         [ "${TRAINCHECK_ENGINES:-}" != all ] || mapfile -t more <"$root/tests/package/engines-all.txt"
         mapfile -t remote <"$root/tests/package/remote.txt"

@@ -189,7 +189,8 @@ class _Learning:
     def __init__(self, workers: Workers, traces: List[Path], validate: List[Path], specific: bool):
         self.workers, self.specific = workers, specific
         self.traces = {"learn": _each_once(traces), "validate": _each_once(validate)}
-        both = set(map(os.path.realpath, self.traces["learn"])) & set(map(os.path.realpath, self.traces["validate"]))
+        real = {use: {os.path.realpath(path) for path in paths} for use, paths in self.traces.items()}
+        both = real["learn"] & real["validate"]
         if both:
             raise lib.TrainCheckError(f"{os.fsdecode(min(both))} is learned from, so it cannot validate what was learned")
         folders = [path for path in sorted(traces, key=os.fsencode) if not os.fsdecode(path).endswith(".tce")]

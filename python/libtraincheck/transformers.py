@@ -21,7 +21,8 @@ def _any_rank(flag: bool, device: Any) -> bool:
     return bool(said.item())
 
 
-class TrainCheckCallback(Checked, TrainerCallback):
+# Without transformers pyright takes this file for it.
+class TrainCheckCallback(Checked, TrainerCallback):  # pyright: ignore[reportGeneralTypeIssues]
     """
     Checks the run while it goes on, which traincheck-collect must have started.
 
