@@ -29,110 +29,136 @@ static const struct tc_degree_form forms[] = {
      "aten.index_copy aten.gather aten.scatter aten.scatter_add aten.index aten.index_put "
      "aten._index_put_impl aten._unsafe_index aten._unsafe_index_put aten._adaptive_avg_pool2d "
      "aten._adaptive_avg_pool2d_backward aten.avg_pool2d fsdp.all_gather_copy_in fsdp.chunk_cat aten._chunk_cat "
-     "aten.index_add aten.pixel_shuffle aten.pixel_unshuffle aten.upsample_nearest2d "
-     "aten.upsample_nearest2d_backward aten.upsample_bilinear2d aten.upsample_bilinear2d_backward "
-     "aten.avg_pool3d",                                                               NULL,               NULL,    "",           NULL, 0,  0, NONE,   false},
-    {"aten.copy",                                                                          "01",               NULL,    "",           NULL, 0,  0, NONE,   false},
-    {"aten.max_pool2d_with_indices_backward aten.adaptive_max_pool2d_backward aten.avg_pool2d_backward "
-     "aten.avg_pool3d_backward",                                                      "1",                NULL,    "",           NULL, 0,  0, NONE,   false},
+     "aten.index_add aten.pixel_shuffle aten.pixel_unshuffle aten.channel_shuffle "
+     "aten.native_channel_shuffle aten.upsample_nearest1d aten.upsample_nearest2d "
+     "aten.upsample_nearest3d aten._upsample_nearest_exact1d aten._upsample_nearest_exact2d "
+     "aten._upsample_nearest_exact3d aten.upsample_linear1d aten.upsample_bilinear2d "
+     "aten.upsample_trilinear3d aten.upsample_bicubic2d aten.upsample_nearest1d_backward "
+     "aten.upsample_nearest2d_backward aten.upsample_nearest3d_backward "
+     "aten._upsample_nearest_exact1d_backward aten._upsample_nearest_exact2d_backward "
+     "aten._upsample_nearest_exact3d_backward aten.upsample_linear1d_backward "
+     "aten.upsample_bilinear2d_backward aten.upsample_trilinear3d_backward "
+     "aten.upsample_bicubic2d_backward aten.reflection_pad1d aten.reflection_pad2d "
+     "aten.reflection_pad3d aten.replication_pad1d aten.replication_pad2d aten.replication_pad3d "
+     "aten.reflection_pad1d_backward aten.reflection_pad2d_backward "
+     "aten.reflection_pad3d_backward aten.replication_pad1d_backward "
+     "aten.replication_pad2d_backward aten.replication_pad3d_backward aten.avg_pool3d "
+     "aten._adaptive_avg_pool3d aten._adaptive_avg_pool3d_backward aten.max_unpool2d "
+     "aten.max_unpool3d aten.im2col aten.col2im aten.affine_grid_generator",                NULL,               NULL,    "",           NULL, 0,  0, NONE,   false},
+    {"aten.copy",                                                                                "01",               NULL,    "",           NULL, 0,  0, NONE,   false},
+    {"aten.max_pool2d_with_indices_backward aten.max_pool3d_with_indices_backward "
+     "aten.adaptive_max_pool2d_backward aten.adaptive_max_pool3d_backward "
+     "aten.avg_pool2d_backward aten.avg_pool3d_backward",                                   "1",                NULL,    "",           NULL, 0,  0, NONE,   false},
     {"aten.zeros aten.zeros_like aten.new_zeros aten.zero aten.ones aten.ones_like aten.new_ones "
-     "aten.eye aten.isfinite",                                                        "",                 NULL,    "",           NULL, 0,  0, NONE,   false},
+     "aten.eye aten.isfinite",                                                              "",                 NULL,    "",           NULL, 0,  0, NONE,   false},
 
  /* by an order of values */
     {"aten.maximum aten.minimum aten.amax aten.amin aten.max aten.min aten.sort aten.topk "
-     "aten.max_pool2d_with_indices aten.adaptive_max_pool2d",                         NULL,               NULL,    "",           NULL, 0,  0, NONE,   true },
+     "aten.max_pool2d_with_indices aten.max_pool3d_with_indices aten.adaptive_max_pool2d "
+     "aten.adaptive_max_pool3d",                                                            NULL,               NULL,    "",           NULL, 0,  0, NONE,   true },
     {"aten.eq aten.ne aten.lt aten.le aten.gt aten.ge aten.logical_and aten.logical_or "
      "aten.logical_xor aten.logical_not aten.bitwise_and aten.bitwise_or aten.bitwise_xor "
-     "aten.__and__ aten.__or__ aten.any aten.all aten.argmax aten.argmin aten.histc", "",                 NULL,    "",           NULL, 0,  0, NONE,   true },
-    {"aten.clamp aten.clamp_min aten.clamp_max",                                           NULL,               NULL,    "111",        NULL, 1,  0, NONE,   false},
+     "aten.__and__ aten.__or__ aten.any aten.all aten.argmax aten.argmin aten.histc",       "",                 NULL,    "",           NULL, 0,  0, NONE,   true },
+    {"aten.clamp aten.clamp_min aten.clamp_max",                                                 NULL,               NULL,    "111",        NULL, 1,  0, NONE,   false},
 
  /* products */
-    {"aten.mul aten.mm aten.bmm aten.mv aten.dot aten.vdot",                               "11",               NULL,    "",           NULL, 0,  0, NONE,
-     false                                                                                                                                                      },
-    {"aten._trilinear",                                                                    "111",              NULL,    "",           NULL, 0,  0, NONE,   false},
-    {"aten.addmm aten.baddbmm aten.addmv aten.addcmul aten.lerp aten.convolution",         "1111",             NULL,    "",
-     NULL,                                                                                                                                  0,  0, NONE,   false},
-    {"aten.convolution_backward aten._grouped_mm",                                         "1111",             NULL,    "",           NULL, 0,  0, NONE,   false},
-    {"aten.prod aten.cumprod",                                                             "n",                NULL,    "",           NULL, 0,  0, NONE,   false},
-    {"aten.square aten.var aten.var_mean",                                                 "2",                NULL,    "",           NULL, 0,  0, NONE,   false},
-    {"aten.div",                                                                           "1",                NULL,    "11",         NULL, 1,  1, 1,      false},
-    {"aten.addcdiv",                                                                       "1101",             NULL,    "",           NULL, 0,  1, 2,      false},
-    {"aten.reciprocal",                                                                    "",                 NULL,    "",           NULL, 0,  1, 0,      false},
+    {"aten.mul aten.mm aten.bmm aten.mv aten.dot aten.vdot",                                     "11",               NULL,    "",           NULL, 0,  0, NONE,
+     false                                                                                                                                                            },
+    {"aten._trilinear",                                                                          "111",              NULL,    "",           NULL, 0,  0, NONE,   false},
+    {"aten.addmm aten.baddbmm aten.addmv aten.addcmul aten.lerp aten.convolution aten.conv_tbc",
+     "1111",                                                                                                         NULL,    "",           NULL, 0,  0, NONE,   false},
+    {"aten.convolution_backward aten._grouped_mm",                                               "1111",             NULL,    "",           NULL, 0,  0, NONE,   false},
+    {"aten.prod aten.cumprod",                                                                   "n",                NULL,    "",           NULL, 0,  0, NONE,   false},
+    {"aten.square aten.var aten.var_mean",                                                       "2",                NULL,    "",           NULL, 0,  0, NONE,   false},
+    {"aten.div",                                                                                 "1",                NULL,    "11",         NULL, 1,  1, 1,      false},
+    {"aten.addcdiv",                                                                             "1101",             NULL,    "",           NULL, 0,  1, 2,      false},
+    {"aten.reciprocal",                                                                          "",                 NULL,    "",           NULL, 0,  1, 0,      false},
 
  /* functions */
     {"aten.exp aten.expm1 aten.log aten.log1p aten.log2 aten.tanh aten.erf aten.cos aten.sin "
      "aten.abs aten.sign aten.sgn aten.floor aten.ceil aten.trunc aten.atan aten.round "
      "aten.hardsigmoid aten.hardtanh aten.log_sigmoid_forward aten.softshrink aten.softplus aten.elu aten.celu aten.gelu aten.silu aten.mish "
-     "aten.logsumexp",                                                                "",                 NULL,    "1",          NULL, 1,  0, NONE,   false},
-    {"aten.floor_divide aten.remainder",                                                   "",                 NULL,    "11",         NULL, 1,  0, NONE,   false},
+     "aten.logsumexp",                                                                      "",                 NULL,    "1",          NULL, 1,  0, NONE,   false},
+    {"aten.floor_divide aten.remainder",                                                         "",                 NULL,    "11",         NULL, 1,  0, NONE,   false},
  /* a base that is a number, to the power of a step */
-    {"aten.pow",                                                                           "",                 NULL,    "11",         NULL, 64, 0, NONE,   false},
-    {"aten.sigmoid",                                                                       "",                 NULL,    "1",          NULL, 1,  1, 0,      false},
-    {"aten.sqrt",                                                                          "",                 NULL,    "1",          "1",  1,  0, NONE,   false},
-    {"aten.rsqrt",                                                                         "",                 NULL,    "1",          NULL, 0,  1, HASHED, false},
-    {"aten.linalg_vector_norm aten.norm aten._foreach_norm",                               "",                 NULL,    "2",          "2",  1,  0, NONE,   false},
-    {"aten.relu aten.hardswish aten.leaky_relu aten.hardshrink",                           "1",                NULL,    "1",          NULL, 2,  0, NONE,
-     false                                                                                                                                                      },
+    {"aten.pow",                                                                                 "",                 NULL,    "11",         NULL, 64, 0, NONE,   false},
+    {"aten.sigmoid",                                                                             "",                 NULL,    "1",          NULL, 1,  1, 0,      false},
+    {"aten.sqrt",                                                                                "",                 NULL,    "1",          "1",  1,  0, NONE,   false},
+    {"aten.rsqrt",                                                                               "",                 NULL,    "1",          NULL, 0,  1, HASHED, false},
+    {"aten.linalg_vector_norm aten.norm aten._foreach_norm",                                     "",                 NULL,    "2",          "2",  1,  0, NONE,   false},
+    {"aten.relu aten.hardswish aten.leaky_relu aten.hardshrink",                                 "1",                NULL,    "1",          NULL, 2,  0, NONE,
+     false                                                                                                                                                            },
     {"aten.gelu_backward aten.mish_backward aten.threshold_backward aten.hardtanh_backward "
      "aten.hardswish_backward aten.softplus_backward aten.leaky_relu_backward "
      "aten.log_sigmoid_backward aten.hardsigmoid_backward aten.hardshrink_backward "
-     "aten.softshrink_backward",                                                      "1",                NULL,    "01",         NULL, 2,  0, NONE,   false},
-    {"aten.silu_backward",                                                                 "1",                NULL,    "01",         NULL, 2,  1, 1,      false},
-    {"aten.sigmoid_backward aten.tanh_backward",                                           "12",               NULL,    "",           NULL, 0,  0, NONE,   false},
+     "aten.softshrink_backward",                                                            "1",                NULL,    "01",         NULL, 2,  0, NONE,   false},
+    {"aten.silu_backward",                                                                       "1",                NULL,    "01",         NULL, 2,  1, 1,      false},
+    {"aten.sigmoid_backward aten.tanh_backward",                                                 "12",               NULL,    "",           NULL, 0,  0, NONE,   false},
     {"aten.bernoulli aten.uniform aten.normal aten.rand aten.rand_like aten.randn aten.randn_like "
-     "aten.exponential",                                                              "",                 NULL,    "1",          NULL, 3,  0, NONE,   false},
-    {"aten.native_dropout",                                                                "1",                NULL,    "",           NULL, 2,  0, NONE,   false},
-    {"aten.native_dropout_backward",                                                       "11",               NULL,    "",           NULL, 0,  0, NONE,   false},
+     "aten.exponential",                                                                    "",                 NULL,    "1",          NULL, 3,  0, NONE,   false},
+    {"aten.native_dropout",                                                                      "1",                NULL,    "",           NULL, 2,  0, NONE,   false},
+    {"aten.native_dropout_backward",                                                             "11",               NULL,    "",           NULL, 0,  0, NONE,   false},
 
  /* softmax, attention, losses */
-    {"aten._softmax aten.softmax aten._safe_softmax",                                      "",                 NULL,    "1",          NULL, 1,  1, HASHED, false},
-    {"aten._log_softmax aten.log_softmax",                                                 "1",                NULL,    "1",          NULL, 1,  0, NONE,   false},
-    {"aten._softmax_backward_data",                                                        "12",               NULL,    "",           NULL, 0,  0, NONE,   false},
-    {"aten._log_softmax_backward_data",                                                    "1",                NULL,    "01",         NULL, 1,  0, NONE,   false},
+    {"aten._softmax aten.softmax aten._safe_softmax",                                            "",                 NULL,    "1",          NULL, 1,  1, HASHED, false},
+    {"aten._log_softmax aten.log_softmax",                                                       "1",                NULL,    "1",          NULL, 1,  0, NONE,   false},
+    {"aten._softmax_backward_data",                                                              "12",               NULL,    "",           NULL, 0,  0, NONE,   false},
+    {"aten._log_softmax_backward_data",                                                          "1",                NULL,    "01",         NULL, 1,  0, NONE,   false},
     {"aten._scaled_dot_product_flash_attention_for_cpu aten._scaled_dot_product_flash_attention "
      "aten._scaled_dot_product_efficient_attention aten._scaled_dot_product_cudnn_attention "
-     "aten._scaled_dot_product_fused_attention_overrideable",                         "001",              "",      "11001",      NULL, 3,  1, HASHED, false},
+     "aten._scaled_dot_product_fused_attention_overrideable",                               "001",              "",      "11001",      NULL, 3,  1, HASHED, false},
     {"aten._scaled_dot_product_flash_attention_for_cpu_backward "
      "aten._scaled_dot_product_flash_attention_backward "
      "aten._scaled_dot_product_efficient_attention_backward "
      "aten._scaled_dot_product_cudnn_attention_backward "
-     "aten._scaled_dot_product_fused_attention_overrideable_backward",                "1110000111",       NULL,    "1100100001", NULL, 5,  2, HASHED, false},
-    {"aten.nll_loss_forward aten.nll_loss2d_forward",                                      "101",              "001",   "",           NULL, 0,  1, 2,      false},
-    {"aten.nll_loss_backward aten.nll_loss2d_backward",                                    "1001",             NULL,    "",           NULL, 0,  1, 6,      false},
-    {"aten.mse_loss",                                                                      "22",               NULL,    "",           NULL, 0,  0, NONE,   false},
-    {"aten.mse_loss_backward",                                                             "111",              NULL,    "",           NULL, 0,  0, NONE,   false},
-    {"aten.binary_cross_entropy_with_logits",                                              "11011",            NULL,    "1",          NULL, 2,  0, NONE,   false},
+     "aten._scaled_dot_product_fused_attention_overrideable_backward",                      "1110000111",       NULL,    "1100100001", NULL, 5,  2, HASHED, false},
+    {"aten.nll_loss_forward aten.nll_loss2d_forward",                                            "101",              "001",   "",           NULL, 0,  1, 2,      false},
+    {"aten.nll_loss_backward aten.nll_loss2d_backward",                                          "1001",             NULL,    "",           NULL, 0,  1, 6,      false},
+    {"aten.mse_loss",                                                                            "22",               NULL,    "",           NULL, 0,  0, NONE,   false},
+    {"aten.mse_loss_backward",                                                                   "111",              NULL,    "",           NULL, 0,  0, NONE,   false},
+    {"aten.binary_cross_entropy_with_logits",                                                    "11011",            NULL,    "1",          NULL, 2,  0, NONE,   false},
 
  /* functions of a difference, of a product; activations with weights */
-    {"aten.smooth_l1_loss aten.huber_loss",                                                "",                 NULL,    "11",         NULL, 2,  0, NONE,   false},
-    {"aten.smooth_l1_loss_backward aten.huber_loss_backward",                              "1",                NULL,    "011",        NULL, 2,  0, NONE,
-     false                                                                                                                                                      },
-    {"aten.binary_cross_entropy",                                                          "01",               NULL,    "1",          NULL, 2,  0, NONE,   false},
-    {"aten.binary_cross_entropy_backward",                                                 "111",              NULL,    "",           NULL, 0,  2, 1,      false},
-    {"aten.soft_margin_loss",                                                              "",                 NULL,    "11",         NULL, 2,  0, NONE,   false},
-    {"aten.soft_margin_loss_backward",                                                     "101",              NULL,    "011",        NULL, 2,  1, 1,      false},
-    {"aten.xlogy",                                                                         "1",                NULL,    "01",         NULL, 1,  0, NONE,   false},
-    {"aten.elu_backward",                                                                  "101",              NULL,    "000001",     NULL, 3,  0, NONE,   false},
-    {"aten.threshold",                                                                     "11",               NULL,    "1",          NULL, 2,  0, NONE,   false},
-    {"aten._prelu_kernel",                                                                 "11",               NULL,    "1",          NULL, 1,  0, NONE,   false},
-    {"aten._prelu_kernel_backward",                                                        "111",              NULL,    "01",         NULL, 1,  0, NONE,   false},
-    {"aten.glu",                                                                           "1",                NULL,    "1",          NULL, 1,  1, 0,      false},
-    {"aten.glu_backward",                                                                  "11",               NULL,    "01",         NULL, 2,  2, 1,      false},
+    {"aten.smooth_l1_loss aten.huber_loss",                                                      "",                 NULL,    "11",         NULL, 2,  0, NONE,   false},
+    {"aten.smooth_l1_loss_backward aten.huber_loss_backward",                                    "1",                NULL,    "011",        NULL, 2,  0, NONE,
+     false                                                                                                                                                            },
+    {"aten.binary_cross_entropy",                                                                "01",               NULL,    "1",          NULL, 2,  0, NONE,   false},
+    {"aten.binary_cross_entropy_backward",                                                       "111",              NULL,    "",           NULL, 0,  2, 1,      false},
+    {"aten.soft_margin_loss",                                                                    "",                 NULL,    "11",         NULL, 2,  0, NONE,   false},
+    {"aten.soft_margin_loss_backward",                                                           "101",              NULL,    "011",        NULL, 2,  1, 1,      false},
+    {"aten.xlogy",                                                                               "1",                NULL,    "01",         NULL, 1,  0, NONE,   false},
+    {"aten.elu_backward",                                                                        "101",              NULL,    "000001",     NULL, 3,  0, NONE,   false},
+    {"aten.threshold",                                                                           "11",               NULL,    "1",          NULL, 2,  0, NONE,   false},
+    {"aten.rrelu_with_noise",                                                                    "1",                NULL,    "1",          NULL, 2,  0, NONE,   false},
+    {"aten.rrelu_with_noise_backward",                                                           "1",                NULL,    "01",         NULL, 2,  0, NONE,   false},
+    {"aten.multi_margin_loss",                                                                   "200011",           NULL,    "1",          NULL, 2,  0, NONE,   false},
+    {"aten.multi_margin_loss_backward",                                                          "1100011",          NULL,    "01",         NULL, 2,  0, NONE,   false},
+    {"aten.multilabel_margin_loss_forward",                                                      "1",                "",      "1",          NULL, 1,  0, NONE,   false},
+    {"aten.multilabel_margin_loss_backward",                                                     "1",                NULL,    "01",         NULL, 1,  0, NONE,   false},
+    {"aten._embedding_bag aten._embedding_bag_forward_only",                                     "10001",            "",      "",           NULL, 0,  0, NONE,
+     true                                                                                                                                                             },
+    {"aten._embedding_bag_backward",                                                             "10001",            NULL,    "",           NULL, 0,  0, NONE,   false},
+    {"aten._pdist_forward",                                                                      "",                 NULL,    "2",          "2",  1,  0, NONE,   false},
+    {"aten._pdist_backward",                                                                     "1101",             NULL,    "",           NULL, 0,  1, 3,      false},
+    {"aten._prelu_kernel",                                                                       "11",               NULL,    "1",          NULL, 1,  0, NONE,   false},
+    {"aten._prelu_kernel_backward",                                                              "111",              NULL,    "01",         NULL, 1,  0, NONE,   false},
+    {"aten.glu",                                                                                 "1",                NULL,    "1",          NULL, 1,  1, 0,      false},
+    {"aten.glu_backward",                                                                        "11",               NULL,    "01",         NULL, 2,  2, 1,      false},
 
  /* norms; what comes after the first result are the mean and the inverse root */
-    {"aten.native_layer_norm aten._fused_rms_norm aten.native_group_norm",                 "111",              "1",     "2",          NULL, 1,
-     1,                                                                                                                                            HASHED, false},
+    {"aten.native_layer_norm aten._fused_rms_norm aten.native_group_norm",                       "111",              "1",     "2",          NULL, 1,
+     1,                                                                                                                                                  HASHED, false},
     {"aten.native_layer_norm_backward aten._fused_rms_norm_backward "
-     "aten.native_group_norm_backward",                                               "12231",            NULL,    "",           NULL, 0,  0, NONE,   false},
-    {"aten.native_batch_norm aten._native_batch_norm_legit_functional",                    "1111",             "20011", "20001",
-     NULL,                                                                                                                                  1,  1, HASHED, false},
-    {"aten.native_batch_norm_backward",                                                    "1223111",          NULL,    "0000001",    NULL, 1,  1, HASHED, false},
+     "aten.native_group_norm_backward",                                                     "12231",            NULL,    "",           NULL, 0,  0, NONE,   false},
+    {"aten.native_batch_norm aten._native_batch_norm_legit_functional",                          "1111",             "20011", "20001",
+     NULL,                                                                                                                                        1,  1, HASHED, false},
+    {"aten.native_batch_norm_backward",                                                          "1223111",          NULL,    "0000001",    NULL, 1,  1, HASHED, false},
 
  /* optimizers */
-    {"aten._fused_adam aten._fused_adamw",                                                 "2211100000000100", NULL,    "2202",       NULL, 8,  2, HASHED,
-     false                                                                                                                                                      },
-    {"aten._fused_adagrad",                                                                "2221",             NULL,    "222",        NULL, 8,  2, HASHED, false},
-    {"aten._fused_sgd",                                                                    "111",              NULL,    "",           NULL, 4,  0, NONE,   false},
+    {"aten._fused_adam aten._fused_adamw",                                                       "2211100000000100", NULL,    "2202",       NULL, 8,  2, HASHED,
+     false                                                                                                                                                            },
+    {"aten._fused_adagrad",                                                                      "2221",             NULL,    "222",        NULL, 8,  2, HASHED, false},
+    {"aten._fused_sgd",                                                                          "111",              NULL,    "",           NULL, 4,  0, NONE,   false},
 };
 
 static bool names(const struct tc_degree_form *form, const char *rule)

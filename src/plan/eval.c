@@ -183,6 +183,15 @@ const struct tc_plan_tensor *tc_eval_out(const struct tc_eval *e, unsigned k)
     return k < e->op->n_outs ? e->op->outs[k] : NULL;
 }
 
+tc_el *tc_eval_zeros(struct tc_eval *e, size_t n)
+{
+    tc_el *p = tc_eval_new(e, n);
+
+    for (size_t i = 0; i < n; i++)
+        p[i] = TC_EL_ZERO;
+    return p;
+}
+
 void tc_eval_write_tensor(struct tc_eval *e, const struct tc_plan_tensor *t, const tc_el *from)
 {
     tc_view_scatter(e->storages[t->storage], t, from);

@@ -60,6 +60,7 @@ tc_el tc_eval_scalar(struct tc_eval *e, unsigned i, double fallback);
 const struct tc_plan_tensor *tc_eval_out(const struct tc_eval *e, unsigned k);
 /* Elements that will be the output k, in row-major order; tc_eval_write puts them there. */
 tc_el *tc_eval_new(struct tc_eval *e, size_t n);
+tc_el *tc_eval_zeros(struct tc_eval *e, size_t n);
 /* n must be the number of elements of the output; it is dropped if the output is not wanted. */
 void tc_eval_write(struct tc_eval *e, unsigned k, const tc_el *from, size_t n);
 void tc_eval_write_tensor(struct tc_eval *e, const struct tc_plan_tensor *t, const tc_el *from);

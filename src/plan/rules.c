@@ -11,8 +11,8 @@ static const struct tc_rule *const tables[] = {
     tc_rules_fill,        tc_rules_linear,     tc_rules_norm,        tc_rules_index,
     tc_rules_loss,        tc_rules_attention,  tc_rules_convolution, tc_rules_pool,
     tc_rules_optimizer,   tc_rules_random,     tc_rules_fsdp,        tc_rules_collective,
-    tc_rules_sort,        tc_rules_activation, tc_rules_bilinear,    tc_rules_volume,
-    tc_rules_adaptive,
+    tc_rules_sort,        tc_rules_activation, tc_rules_bilinear,    tc_rules_resize,
+    tc_rules_margin,      tc_rules_bag,        tc_rules_fold,
 };
 
 #define N_TABLES (sizeof(tables) / sizeof(*tables))
@@ -57,6 +57,8 @@ static const struct {
     {"aten.nll_loss2d_backward",              1},
     {"aten.nll_loss2d_backward",              6},
     {"aten.max_pool2d_with_indices_backward", 1},
+    {"aten.max_pool3d_with_indices_backward", 1},
+    {"aten.adaptive_max_pool3d_backward",     1},
     {"aten.adaptive_max_pool2d_backward",     1},
     {"aten.avg_pool2d_backward",              1},
     {"aten.avg_pool3d_backward",              1},

@@ -45,6 +45,7 @@ extern const struct tc_rule tc_rules_elementwise[], tc_rules_reduce[], tc_rules_
     tc_rules_fill[], tc_rules_linear[], tc_rules_norm[], tc_rules_index[], tc_rules_loss[],
     tc_rules_attention[], tc_rules_convolution[], tc_rules_pool[], tc_rules_optimizer[],
     tc_rules_random[], tc_rules_fsdp[], tc_rules_collective[], tc_rules_function[], tc_rules_sort[],
-    tc_rules_activation[], tc_rules_bilinear[], tc_rules_volume[], tc_rules_adaptive[];
+    tc_rules_activation[], tc_rules_bilinear[], tc_rules_resize[], tc_rules_margin[],
+    tc_rules_bag[], tc_rules_fold[];
 
 #endif /* TC_PLAN_RULES_H */

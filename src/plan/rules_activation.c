@@ -65,6 +65,34 @@ static void run_threshold(struct tc_eval *e)
     tc_eval_write(e, 0, to, n);
 }
 
+/*
+ * self lower upper training, or grad_output before them. In training torch draws the slope. The
+ * forward names the noise as an output, too, and leaves it alone.
+ */
+static void run_rrelu(struct tc_eval *e)
+{
+    unsigned is_back = (unsigned)e->op->rule->variant;
+    const struct tc_plan_tensor *t = tc_eval_tensor(e, is_back), *first = tc_eval_out(e, 0);
+    double lower = tc_eval_number(e, 1 + is_back, 1.0 / 8),
+           upper = tc_eval_number(e, 2 + is_back, 1.0 / 3);
+    struct tc_function step = tc_eval_function(e, TC_FN_STEP, 0, 0, 0);
+
+    if (!t || tc_eval_bool(e, 3 + is_back, false)) {
+        tc_eval_fail(e, "a slope that is drawn");
+        return;
+    }
+    size_t n = (size_t)t->numel;
+    struct tc_operand g = tc_eval_operand(e, 0, t), x = tc_eval_operand(e, is_back, t);
+    tc_el *to = tc_eval_new(e, n), below = tc_el_number((lower + upper) / 2, false);
+    for (size_t i = 0; i < n && !*e->failure; i++) {
+        tc_el s = tc_el_apply(&step, x.p[i * x.step]);
+        tc_el factor = tc_el_add(s, tc_el_mul(below, tc_el_sub(TC_EL_ONE, s)));
+        to[i] = tc_el_mul(factor, g.p[i * g.step]);
+    }
+    bool is_in_place = first && first->storage == t->storage;
+    tc_eval_write(e, is_in_place ? 0 : e->op->n_outs - 1, to, n);
+}
+
 /* ---- prelu: x * (w + (1 - w) * step(x)) ----------------------------------------------------- */
 
 /* self weight; grad_output self weight */
@@ -133,9 +161,12 @@ const struct tc_rule tc_rules_activation[] = {
     {"aten.elu_backward",                   "grad_output alpha scale input_scale is_result self_or_result",
      run_elu_backward, TC_RULE_ELEMENTWISE, 0, 0},
     {"aten.threshold",                    "self threshold value", run_threshold, TC_RULE_ELEMENTWISE, 0, 0},
-    {"aten._prelu_kernel","self weight", run_prelu, TC_RULE_PLAIN, 0, 0},
-    {"aten._prelu_kernel_backward", "grad_output self weight", run_prelu, TC_RULE_PLAIN, 1, 0},
-    {"aten.glu",                   "self dim", run_glu, TC_RULE_PLAIN, 0, 0},
-    {"aten.glu_backward",  "grad_output self dim", run_glu, TC_RULE_PLAIN, 1, 0},
-    {0    },
+    {"aten.rrelu_with_noise","self lower upper training", run_rrelu, TC_RULE_ELEMENTWISE, 0, 0},
+    {"aten.rrelu_with_noise_backward", "grad_output self lower upper training", run_rrelu,
+     TC_RULE_ELEMENTWISE, 1, 0},
+    {"aten._prelu_kernel",                   "self weight", run_prelu, TC_RULE_PLAIN, 0, 0},
+    {"aten._prelu_kernel_backward",  "grad_output self weight", run_prelu, TC_RULE_PLAIN, 1, 0},
+    {"aten.glu",     "self dim", run_glu, TC_RULE_PLAIN, 0, 0},
+    {"aten.glu_backward",                   "grad_output self dim", run_glu, TC_RULE_PLAIN, 1, 0},
+    {0                   },
 };

@@ -1,91 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rules_bilinear.c - what is linear in each of several arguments: interpolation between pixels, and
- * the product of torch.nn.Bilinear
- *
- * Weights of pixels are ratios of sizes, so the results are exact.
+ * rules_bilinear.c - what is linear in each of several arguments: the product of torch.nn.Bilinear,
+ * convolutions with time first, grids of affine maps
  */
 #include "plan/eval.h"
-
-/* ---- interpolation ------------------------------------------------------------------------- */
-
-/* Output `i` of one dimension lies between two inputs, with weights of the sum 1. */
-struct between {
-    size_t low, high;
-    tc_el low_weight, high_weight;
-};
-
-/* The place of output i as a ratio: of pixels' centres, or with corners on corners.
- * https://docs.pytorch.org/docs/stable/generated/torch.nn.Upsample.html */
-static struct between between(int64_t i, int64_t in, int64_t out, bool has_corners)
-{
-    int64_t den = has_corners ? (out > 1 ? out - 1 : 1) : 2 * out;
-    int64_t num = has_corners ? (out > 1 ? i * (in - 1) : 0) : (2 * i + 1) * in - out;
-    struct between b;
-
-    num = num < 0 ? 0 : num;
-    b.low = (size_t)(num / den);
-    b.high = b.low + 1 < (size_t)in ? b.low + 1 : b.low;
-    b.high_weight = tc_el_mul(tc_el_int(num % den), tc_el_inv(tc_el_int(den)));
-    b.low_weight = tc_el_add(TC_EL_ONE, tc_el_neg(b.high_weight));
-    return b;
-}
-
-static void add_weighted(tc_el *to, tc_el x, tc_el weight, tc_el other_weight)
-{
-    *to = tc_el_add(*to, tc_el_mul(x, tc_el_mul(weight, other_weight)));
-}
-
-/* A plane of in_h x in_w from or to one of out_h x out_w. */
-static void interpolate(const tc_el *from, tc_el *to, const int64_t *in, const int64_t *out,
-                        bool has_corners, bool is_back)
-{
-    for (int64_t k = 0; k < out[0] * out[1]; k++) {
-        struct between y = between(k / out[1], in[0], out[0], has_corners),
-                       x = between(k % out[1], in[1], out[1], has_corners);
-        size_t at[4] = {y.low * (size_t)in[1] + x.low, y.low * (size_t)in[1] + x.high,
-                        y.high * (size_t)in[1] + x.low, y.high * (size_t)in[1] + x.high};
-        for (unsigned c = 0; c < 4; c++)
-            add_weighted(&to[is_back ? at[c] : (size_t)k], from[is_back ? (size_t)k : at[c]],
-                         c < 2 ? y.low_weight : y.high_weight,
-                         c % 2 ? x.high_weight : x.low_weight);
-    }
-}
-
-/* Is the scale that was asked for that of the sizes? With corners it does not count. */
-static bool is_scale(const struct tc_eval *e, unsigned i, int64_t in, int64_t out)
-{
-    double scale = tc_eval_number(e, i, 0);
-
-    return scale <= 0 || scale * (double)in == (double)out;
-}
-
-/* self output_size align_corners scales_h scales_w; variant 1: its gradient. */
-static void run_bilinear(struct tc_eval *e)
-{
-    const struct tc_plan_tensor *t = tc_eval_tensor(e, 0), *y = tc_eval_out(e, 0);
-    bool is_back = e->op->rule->variant, has_corners = tc_eval_bool(e, 2, false);
-    const struct tc_plan_tensor *small = is_back ? y : t, *large = is_back ? t : y;
-
-    if (!t || !y || t->n_dims != 4 || y->n_dims != 4 || !t->numel || !y->numel ||
-        t->sizes[0] != y->sizes[0] || t->sizes[1] != y->sizes[1]) {
-        tc_eval_fail(e, "sizes that do not fit");
-        return;
-    }
-    const int64_t *in = small->sizes + 2, *out = large->sizes + 2;
-    if (!has_corners && (!is_scale(e, 3, in[0], out[0]) || !is_scale(e, 4, in[1], out[1]))) {
-        tc_eval_fail(e, "a scale that is not that of the sizes");
-        return;
-    }
-    const tc_el *from = tc_eval_read(e, t);
-    tc_el *to = tc_eval_new(e, (size_t)y->numel);
-    for (int64_t i = 0; i < y->numel; i++)
-        to[i] = TC_EL_ZERO;
-    int64_t from_plane = t->sizes[2] * t->sizes[3], to_plane = y->sizes[2] * y->sizes[3];
-    for (int64_t p = 0; p < t->sizes[0] * t->sizes[1]; p++)
-        interpolate(from + p * from_plane, to + p * to_plane, in, out, has_corners, is_back);
-    tc_eval_write(e, 0, to, (size_t)y->numel);
-}
 
 /* ---- a product of three tensors, summed ---------------------------------------------------- */
 
@@ -186,12 +104,78 @@ static void run_trilinear(struct tc_eval *e)
     tc_eval_write(e, 0, to, (size_t)n);
 }
 
+/* ---- conv_tbc: [time, batch, channels] by [kernel, channels, out] ------------------------------
+ */
+
+/* self weight bias pad */
+static void run_conv_tbc(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *x = tc_eval_tensor(e, 0), *w = tc_eval_tensor(e, 1),
+                                *bias = tc_eval_tensor(e, 2), *y = tc_eval_out(e, 0);
+    int64_t pad = tc_eval_int(e, 3, 0);
+
+    if (!x || !w || !bias || !y || x->n_dims != 3 || w->n_dims != 3 || y->n_dims != 3 ||
+        w->sizes[1] != x->sizes[2] || bias->numel != w->sizes[2] || y->sizes[1] != x->sizes[1] ||
+        y->sizes[2] != w->sizes[2]) {
+        tc_eval_fail(e, "sizes that do not fit");
+        return;
+    }
+    int64_t in = x->sizes[2], out = w->sizes[2], batch = x->sizes[1];
+    const tc_el *from = tc_eval_read(e, x), *by = tc_eval_read(e, w), *b = tc_eval_read(e, bias);
+    tc_el *to = tc_eval_new(e, (size_t)y->numel);
+    for (int64_t i = 0; i < y->numel; i++) {
+        int64_t o = i % out, row = i / out % batch, time = i / out / batch;
+        to[i] = b[o];
+        for (int64_t k = 0; k < w->sizes[0]; k++) {
+            int64_t at = time + k - pad;
+            if (at >= 0 && at < x->sizes[0])
+                to[i] = tc_el_add(to[i], tc_el_dot(from + (at * batch + row) * in, 1,
+                                                   by + k * in * out + o, (size_t)out, (size_t)in));
+        }
+    }
+    tc_eval_write(e, 0, to, (size_t)y->numel);
+}
+
+/* ---- affine_grid: the places of pixels' centres, or of corners, between -1 and 1 ---------------
+ */
+
+static tc_el centre(int64_t i, int64_t n, bool has_corners)
+{
+    int64_t den = has_corners ? n - 1 : n, num = has_corners ? 2 * i - den : 2 * i + 1 - n;
+
+    return den ? tc_el_mul(tc_el_int(num), tc_el_inv(tc_el_int(den))) : TC_EL_ZERO;
+}
+
+/* theta size align_corners: [n, d, d + 1] to [n, .., d], the last dimension of space first */
+static void run_affine_grid(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *theta = tc_eval_tensor(e, 0), *y = tc_eval_out(e, 0);
+    bool has_corners = tc_eval_bool(e, 2, false);
+
+    if (!theta || !y || theta->n_dims != 3 || theta->sizes[2] != theta->sizes[1] + 1 ||
+        y->n_dims != theta->sizes[1] + 2 || y->n_dims > MAX_DIMS ||
+        y->sizes[y->n_dims - 1] != theta->sizes[1] || y->sizes[0] != theta->sizes[0]) {
+        tc_eval_fail(e, "sizes that do not fit");
+        return;
+    }
+    unsigned n = (unsigned)theta->sizes[1];
+    const tc_el *map = tc_eval_read(e, theta);
+    tc_el *to = tc_eval_new(e, (size_t)y->numel);
+    for (int64_t i = 0; i < y->numel; i++) {
+        int64_t left = i / n;
+        tc_el place[MAX_DIMS];
+        for (unsigned d = 0; d < n; left /= y->sizes[n - d], d++)
+            place[d] = centre(left % y->sizes[n - d], y->sizes[n - d], has_corners);
+        place[n] = TC_EL_ONE;
+        to[i] = tc_el_dot(map + (left * n + i % n) * (n + 1), 1, place, 1, n + 1);
+    }
+    tc_eval_write(e, 0, to, (size_t)y->numel);
+}
+
 const struct tc_rule tc_rules_bilinear[] = {
-    {"aten.upsample_bilinear2d", "self - align_corners scales_h scales_w", run_bilinear,
-     TC_RULE_PLAIN, 0, 0},
-    {"aten.upsample_bilinear2d_backward",              "grad_output - align_corners scales_h scales_w",
-     run_bilinear, TC_RULE_PLAIN, 1, 0},
-    {"aten._trilinear",                         "i1 i2 i3 expand1 expand2 expand3 sumdim", run_trilinear, TC_RULE_PLAIN, 0,
+    {"aten._trilinear", "i1 i2 i3 expand1 expand2 expand3 sumdim", run_trilinear, TC_RULE_PLAIN, 0,
      0},
-    {0                         },
+    {"aten.conv_tbc",    "self weight bias pad", run_conv_tbc, TC_RULE_PLAIN, 0, 0},
+    {"aten.affine_grid_generator",                "theta - align_corners", run_affine_grid, TC_RULE_PLAIN, 0, 0},
+    {0                },
 };

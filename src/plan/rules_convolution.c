@@ -3,7 +3,8 @@
  * rules_convolution.c - convolutions of one to three dimensions with groups, and their gradients
  *
  * All three are sums over (sample, output position, kernel position, channels) of the product of
- * two of input, weight and output, added to the third.
+ * two of input, weight and output, added to the third. A transposed convolution is the same with
+ * input and output changed over: what it makes is the `large` one, where windows lie.
  */
 #include "plan/eval.h"
 
@@ -20,9 +21,8 @@ struct convolution {
 static bool convolution_of(struct tc_eval *e, const struct tc_plan_tensor *x,
                            const struct tc_plan_tensor *w, unsigned first, struct convolution *c)
 {
-    if (!x || !w || x->n_dims < 3 || x->n_dims > 2 + MAX_SPACE || w->n_dims != x->n_dims ||
-        tc_eval_bool(e, first + 3, false)) {
-        tc_eval_fail(e, "a transposed convolution, or sizes that do not fit");
+    if (!x || !w || x->n_dims < 3 || x->n_dims > 2 + MAX_SPACE || w->n_dims != x->n_dims) {
+        tc_eval_fail(e, "sizes that do not fit");
         return false;
     }
     *c = (struct convolution){.samples = x->sizes[0],
@@ -118,34 +118,44 @@ static void run_all(const struct convolution *c, const struct operands *o)
                 run_at(c, o, sample, p, q);
 }
 
-static tc_el *zeros(struct tc_eval *e, size_t n)
+/* Windows over `large` with an element of `small` for each; arguments as in convolution_of. */
+static bool fit_to(struct tc_eval *e, const struct tc_plan_tensor *large,
+                   const struct tc_plan_tensor *small, const struct tc_plan_tensor *w,
+                   unsigned first, struct convolution *c)
 {
-    tc_el *p = tc_eval_new(e, n);
-
-    for (size_t i = 0; i < n; i++)
-        p[i] = TC_EL_ZERO;
-    return p;
+    if (convolution_of(e, large, w, first, c) &&
+        (!small || small->numel != c->samples * c->out * volume(c->y)))
+        tc_eval_fail(e, "a tensor of another size");
+    return !*e->failure;
 }
 
+/* input weight bias stride padding dilation transposed groups */
 static void run_convolution(struct tc_eval *e)
 {
     const struct tc_plan_tensor *x = tc_eval_tensor(e, 0), *w = tc_eval_tensor(e, 1),
-                                *bias = tc_eval_tensor(e, 2);
+                                *bias = tc_eval_tensor(e, 2), *out = tc_eval_out(e, 0);
+    bool is_transposed = tc_eval_bool(e, 6, false);
     struct convolution c;
 
-    if (!convolution_of(e, x, w, 3, &c))
+    if (!fit_to(e, is_transposed ? out : x, is_transposed ? x : out, w, 3, &c))
         return;
-    size_t n = (size_t)(c.samples * c.out * volume(c.y));
-    struct operands o = {.x = tc_eval_read(e, x), .w = tc_eval_read(e, w), .to_y = zeros(e, n)};
+    size_t n = (size_t)out->numel;
+    size_t channels = (size_t)(is_transposed ? c.in : c.out),
+           inner = (size_t)volume(is_transposed ? c.x : c.y);
+    const tc_el *from = tc_eval_read(e, x);
+    tc_el *to = tc_eval_zeros(e, n);
+    struct operands o = {.w = tc_eval_read(e, w)};
+    *(is_transposed ? &o.y : &o.x) = from;
+    *(is_transposed ? &o.to_x : &o.to_y) = to;
     run_all(&c, &o);
-    if (bias && bias->numel != c.out)
+    if (bias && (size_t)bias->numel != channels)
         tc_eval_fail(e, "a bias of another size");
     else if (bias) {
         const tc_el *b = tc_eval_read(e, bias);
         for (size_t i = 0; i < n; i++)
-            o.to_y[i] = tc_el_add(o.to_y[i], b[i / (size_t)volume(c.y) % (size_t)c.out]);
+            to[i] = tc_el_add(to[i], b[i / inner % channels]);
     }
-    tc_eval_write(e, 0, o.to_y, n);
+    tc_eval_write(e, 0, to, n);
 }
 
 /* grad_output input weight, then as in the forward */
@@ -153,28 +163,27 @@ static void run_backward(struct tc_eval *e)
 {
     const struct tc_plan_tensor *g = tc_eval_tensor(e, 0), *x = tc_eval_tensor(e, 1),
                                 *w = tc_eval_tensor(e, 2);
+    bool is_transposed = tc_eval_bool(e, 6, false);
     struct convolution c;
 
-    if (!convolution_of(e, x, w, 3, &c))
+    if (!fit_to(e, is_transposed ? g : x, is_transposed ? x : g, w, 3, &c))
         return;
-    if (!g || g->numel != c.samples * c.out * volume(c.y)) {
-        tc_eval_fail(e, "a gradient of another size");
-        return;
-    }
-    struct operands o = {.x = tc_eval_read(e, x),
+    int64_t channels = is_transposed ? c.in : c.out, inner = volume(is_transposed ? c.x : c.y);
+    const tc_el *given = tc_eval_read(e, g), *from = tc_eval_read(e, x);
+    tc_el *to = tc_eval_zeros(e, (size_t)x->numel), *to_bias = tc_eval_zeros(e, (size_t)channels);
+    struct operands o = {.x = is_transposed ? given : from,
+                         .y = is_transposed ? from : given,
                          .w = tc_eval_read(e, w),
-                         .y = tc_eval_read(e, g),
-                         .to_x = zeros(e, (size_t)x->numel),
-                         .to_w = zeros(e, (size_t)w->numel)};
-    tc_el *to_bias = zeros(e, (size_t)c.out);
+                         .to_w = tc_eval_zeros(e, (size_t)w->numel)};
+    *(is_transposed ? &o.to_y : &o.to_x) = to;
     run_all(&c, &o);
     for (int64_t i = 0; i < g->numel; i++) {
-        tc_el *p = &to_bias[i / volume(c.y) % c.out];
-        *p = tc_el_add(*p, o.y[i]);
+        tc_el *p = &to_bias[i / inner % channels];
+        *p = tc_el_add(*p, given[i]);
     }
-    tc_eval_write(e, 0, o.to_x, (size_t)x->numel);
+    tc_eval_write(e, 0, to, (size_t)x->numel);
     tc_eval_write(e, 1, o.to_w, (size_t)w->numel);
-    tc_eval_write(e, 2, to_bias, (size_t)c.out);
+    tc_eval_write(e, 2, to_bias, (size_t)channels);
 }
 
 const struct tc_rule tc_rules_convolution[] = {

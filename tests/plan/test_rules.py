@@ -65,6 +65,8 @@ DECLINED = {
     "aten.index_put: a mask as index: the sizes depend on values",
     "aten.linalg_vector_norm: a norm of order 0",
     "aten.linalg_vector_norm: a norm of order 0.5",
+    "aten.rrelu_with_noise: a slope that is drawn",
+    "aten.rrelu_with_noise_backward: a slope that is drawn",
     "aten.scatter_add: sizes that do not fit",
     "aten._chunk_cat: only along dimension 0",
 }
@@ -243,6 +245,63 @@ def layers():
     yield lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3), [q, k, v]
 
 
+def pictures():
+    """Sizes changed by interpolation, padding, windows and pooling, of one to three dimensions."""
+    line, image, volume = numbers(2, 3, 5), numbers(1, 4, 4, 6), numbers(1, 2, 3, 4, 5)
+    for x, mode in ((line, "linear"), (volume, "trilinear"), (image, "bicubic")):
+        for how in ({"scale_factor": 2}, {"size": tuple(n + 3 for n in x.shape[2:])}, {"size": (2, 3, 2)[:x.dim() - 2]}):
+            for corners in (False, True):
+                yield lambda x=x, mode=mode, how=how, c=corners: F.interpolate(x, mode=mode, align_corners=c, **how), [x]
+    few = line, numbers(1, 2, 3, 4), numbers(1, 1, 3, 3, 4)
+    for x, mode in itertools.product(few, ("nearest", "nearest-exact")):
+        yield lambda x=x, mode=mode: F.interpolate(x, size=tuple(2 * n - 1 for n in x.shape[2:]), mode=mode), [x]
+    for x, mode in itertools.product(few, ("reflect", "replicate")):
+        pads = (1, 2, 2, 0, 1, 1)[:2 * (x.dim() - 2)]
+        yield lambda x=x, mode=mode, pads=pads: F.pad(x, pads, mode=mode), [x]
+    for how in ({}, {"stride": 2, "padding": 1}, {"dilation": (1, 2), "padding": (0, 1)}):
+        yield lambda how=how: F.unfold(image, (2, 3), **how), [image]
+    columns, wide = numbers(2, 8, 9), numbers(1, 8, 16)
+    yield lambda: F.fold(columns, (4, 4), 2), [columns]
+    yield lambda: F.fold(wide, (4, 4), 2, dilation=2, padding=1), [wide]
+    yield lambda: [F.channel_shuffle(image, 2), torch.ops.aten.native_channel_shuffle(image.detach(), 2)], []
+    for f, how in ((F.max_pool3d, {"stride": 1}), (F.adaptive_avg_pool3d, {}), (F.adaptive_max_pool3d, {})):
+        yield lambda f=f, how=how: f(volume, 2, **how), [volume]
+    for pool, unpool, x in ((F.max_pool2d, F.max_unpool2d, image), (F.max_pool3d, F.max_unpool3d, volume)):
+        values, places = pool(x.detach(), 2, return_indices=True)
+        values.requires_grad_()
+        yield lambda unpool=unpool, values=values, places=places, x=x: unpool(values, places, 2, output_size=x.shape), [values]
+    for x, w in ((line, numbers(3, 4, 3)), (image, numbers(4, 2, 2, 3)), (volume, numbers(2, 3, 2, 2, 2))):
+        f, groups = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[x.dim() - 3], 2 if x is image else 1
+        yield lambda f=f, x=x, w=w, g=groups: f(x, w, stride=2, padding=1, output_padding=1, groups=g), [x, w]
+        bias = numbers(w.shape[1] * groups)
+        yield lambda f=f, x=x, w=w, b=bias, g=groups: f(x, w, b, groups=g), [x, w, bias]
+
+
+def rows():
+    """Bags of embeddings, margins between classes, distances, grids."""
+    table, index, starts = numbers(5, 3), torch.tensor([1, 2, 4, 4, 0, 3, 1]), torch.tensor([0, 2, 2, 5])
+    weights = numbers(7)
+    for mode in ("sum", "mean", "max"):
+        for how in ({}, {"padding_idx": 4}, {"include_last_offset": True}):
+            yield lambda mode=mode, how=how: F.embedding_bag(index, table, starts, mode=mode, **how), [table]
+    yield lambda: F.embedding_bag(index, table, starts, mode="sum", per_sample_weights=weights.detach()), [table]
+    yield lambda: F.embedding_bag(index, table.detach(), starts), []
+    x, y, labels = numbers(3, 5), torch.tensor([4, 0, 2]), torch.tensor([[1, 3, -1, 0, 2], [0, -1, 1, 1, 1], [2, 4, 3, 1, 0]])
+    for how in ({}, {"p": 2, "margin": 0.5}, {"weight": numbers(5).detach().abs(), "reduction": "sum"}, {"reduction": "none"}):
+        yield lambda how=how: F.multi_margin_loss(x, y, **how), [x]
+    for reduction in ("mean", "sum", "none"):
+        yield lambda reduction=reduction: F.multilabel_margin_loss(x, labels, reduction=reduction), [x]
+    yield lambda: F.pdist(x), [x]
+    yield lambda: F.rrelu(x), [x]
+    plane, space = numbers(2, 2, 3), numbers(1, 3, 4)
+    for corners in (False, True):
+        yield lambda c=corners: F.affine_grid(plane, (2, 1, 3, 4), align_corners=c), [plane]
+        yield lambda c=corners: F.affine_grid(space, (1, 1, 2, 3, 4), align_corners=c), [space]
+    time, kernel, bias = numbers(6, 2, 4), numbers(3, 4, 5), numbers(5)
+    for pad in (0, 1):
+        yield lambda pad=pad: F.conv_tbc(time, kernel, bias, pad), [time, kernel, bias]
+
+
 def direct():
     """Operators that other operators are taken apart into, or that Python's operators name."""
     a, b, x = torch.tensor([5, 3, 8]), torch.tensor([6, 1, 12]), numbers(3, 4).detach()
@@ -296,7 +355,7 @@ def record(has_rule):
                 run_sample(call, inputs)
             except (RuntimeError, NotImplementedError, TypeError):
                 continue  # samples of errors
-        for call, inputs in itertools.chain(functions(), layers(), direct(), fused_optimizers()):
+        for call, inputs in itertools.chain(functions(), layers(), pictures(), rows(), direct(), fused_optimizers()):
             run_sample(call, inputs)
     add_groups(plan)
     return plan
