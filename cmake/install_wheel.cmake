@@ -20,3 +20,4 @@ install(DIRECTORY ${share}/zsh/ DESTINATION ${TC_PREFIX}share/zsh/site-functions
 install(DIRECTORY ${share}/fish/ DESTINATION ${TC_PREFIX}share/fish/vendor_completions.d)
 install(DIRECTORY invariants/ DESTINATION ${TC_PREFIX}${TC_SHIPPED_DIR}
         FILES_MATCHING PATTERN "*.jsonl" PATTERN "README.md")
+install(FILES ${TC_SELF_TEST_TRACES} DESTINATION ${TC_PREFIX}${TC_SELF_TEST_DIR})

@@ -14,4 +14,14 @@ foreach(set IN LISTS sets)
   string(REPLACE .jsonl "" name ${set})
   string(APPEND TC_SHIPPED_NAMES " @${name}")
 endforeach()
+# The traces of traincheck-check --self-test.
+set(TC_SELF_TEST_DIR share/traincheck/self-test) # as in tools/run_self_test.c
+set(TC_SELF_TEST_TRACES ${PROJECT_SOURCE_DIR}/tools/self_test/healthy.jsonl.zst
+                        ${PROJECT_SOURCE_DIR}/tools/self_test/broken.jsonl.zst)
+foreach(trace IN LISTS TC_SELF_TEST_TRACES)
+  cmake_path(GET trace FILENAME name)
+  set(copy ${CMAKE_BINARY_DIR}/${TC_SELF_TEST_DIR}/${name})
+  add_custom_command(OUTPUT ${copy} COMMAND ${CMAKE_COMMAND} -E copy ${trace} ${copy} DEPENDS ${trace} VERBATIM)
+  list(APPEND copies ${copy})
+endforeach()
 add_custom_target(traincheck_shipped ALL DEPENDS ${copies})

@@ -16,7 +16,7 @@ function(tc_tool name)
 endfunction()
 
 tc_tool(infer run_infer.c notes.c overwrite.c)
-tc_tool(check each.c run_check.c run_compare.c run_each.c run_plan.c script_of.c hang_told.c notes.c overwrite.c track.c verdict.c)
+tc_tool(check each.c run_check.c run_compare.c run_each.c run_plan.c run_self_test.c script_of.c hang_told.c notes.c overwrite.c track.c verdict.c)
 tc_tool(onlinecheck options_check.c run_check.c run_onlinecheck.c run_watch.c script_of.c hang_told.c notes.c overwrite.c track.c verdict.c)
 tc_tool(collect run_collect.c)
 target_link_libraries(traincheck-collect PRIVATE traincheck_collect)

@@ -41,6 +41,8 @@ struct check_options {
     const char *note;
     /* of check alone: each trace by itself */
     bool each, skip_checked;
+    /* of check alone: two traces that are installed with the tool, in place of any other */
+    bool self_test;
 };
 
 extern const struct tc_opt_tool check_tool, onlinecheck_tool;
@@ -52,9 +54,12 @@ enum tc_status check_watch(struct tc_app *app, const struct check_options *optio
                            struct tc_error *err);
 
 /* The work of traincheck-check: check_run, with --plan the verification of a plan, with
- * --against the comparison of two runs, or with --each a check of each run by itself. */
+ * --against the comparison of two runs, with --each a check of each run by itself, or with
+ * --self-test one of the installation. */
 tc_app_run_fn check_run_any;
 enum tc_status check_each(struct tc_app *app, struct check_options *options, struct tc_error *err);
+enum tc_status check_self_test(struct tc_app *app, const struct check_options *options,
+                               struct tc_error *err);
 enum tc_status check_compare(struct tc_app *app, struct check_options *options,
                              struct tc_error *err);
 

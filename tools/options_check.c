@@ -85,6 +85,8 @@ static const struct tc_opt check_options[] = {
     TC_OPT_VALUE(STRING, "from-step", 0, "N", AT(from_step),
                  "with --resumed: the step of the healthy run at which the run goes on, from 0 "
                  "(default: found by the weights)"),
+    TC_OPT_SWITCH(FLAG, "self-test", 0, AT(self_test),
+                  "tell whether this installation works: judge two traces that come with it"),
     TC_OPT_END,
 };
 
@@ -108,7 +110,8 @@ const struct tc_opt_tool check_tool = {
     .usage = "DIR... -i FILE|@NAME... [OPTION]...\n"
              "DIR... --each -i FILE|@NAME... [OPTION]...\n"
              "DIR --against DIR... [OPTION]...\n"
-             "--plan DIR --plan-reference DIR [OPTION]...",
+             "--plan DIR --plan-reference DIR [OPTION]...\n"
+             "--self-test",
     .examples =
         "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i invariants.jsonl\n"
         "  traincheck-check traincheck_train_2026-07-01_10-00-00 -i @all\n"
@@ -119,12 +122,13 @@ const struct tc_opt_tool check_tool = {
         "  traincheck-check run1 -i invariants.jsonl --hang-after 300\n"
         "  traincheck-check after --against before\n"
         "  traincheck-check rest --against whole --resumed\n"
-        "  traincheck-check --plan parallel --plan-reference single\n",
+        "  traincheck-check --plan parallel --plan-reference single\n"
+        "  traincheck-check --self-test\n",
     .exit_codes =
         "0  no violation; with --each: in no run; with --against: nothing counts as a difference\n"
         "1  violations; with --against: a difference\n"
-        "2  wrong usage, unreadable invariants, or no trace; with --against: runs that cannot be\n"
-        "   compared, as their calls were recorded in different ways\n"
+        "2  wrong usage, unreadable invariants, no trace, or a self-test that failed;\n"
+        "   with --against: runs that cannot be compared, as their calls were recorded in different ways\n"
         "3  no violation, but nothing was judged or the trace is damaged;\n"
         "   with --strict also: an invariant stayed unchecked\n"
         "130, 143  interrupted; what was found until then was written, but nothing of a comparison\n",

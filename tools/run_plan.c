@@ -106,6 +106,8 @@ enum tc_status check_run_any(struct tc_app *app, void *options_, struct tc_error
 {
     struct check_options *options = options_;
 
+    if (options->self_test)
+        return check_self_test(app, options, err);
     if (options->plan || options->plan_reference)
         return run_plan(app, options, err);
     if (options->against.n || options->resumed || options->from_step)

@@ -61,6 +61,7 @@ assert next(t.read("healthy"))["type"] == "process"
         self.run_in(self.venv / "bin/python", "-c", code)
 
     def test_what_comes_with_it(self):
+        self.assertIn("self-test passed", self.run_in("traincheck-check", "--self-test"))
         for tool in ("collect", "infer", "check", "onlinecheck"):
             self.assertIn(f"traincheck-{tool}", (self.venv / f"share/man/man1/traincheck-{tool}.1").read_text())
         metadata = next(self.venv.glob("lib/python3*/site-packages/libtraincheck-*.dist-info"))

@@ -48,6 +48,23 @@ class Installed(unittest.TestCase):
         self.assertEqual(self.counts(moved, ["@pytorch"]), 2)
         self.assertEqual(self.counts(moved, ["@pytorch"], TRAINCHECK_INVARIANTS=str(source.parent)), expected)
 
+    def test_the_self_test_passes_there_and_tells_what_is_wrong(self):
+        def self_test():
+            p = self.run_tool(self.prefix, "check", "--self-test")
+            return p.returncode, p.stdout.splitlines()[-1:], p.stderr
+
+        healthy, broken = (self.prefix / f"share/traincheck/self-test/{name}.jsonl.zst" for name in ("healthy", "broken"))
+        self.assertEqual(self_test(), (0, ["self-test passed"], ""))
+        kept = broken.read_bytes()
+        broken.write_bytes(healthy.read_bytes())
+        code, said, why = self_test()
+        self.assertEqual((code, said), (2, []))
+        self.assertIn("no violation tells of the missing zero_grad()", why)
+        healthy.write_bytes(kept)
+        self.assertRegex(self_test()[2], r"of a healthy run \d+ invariants passed and 1 failed")
+        healthy.unlink()
+        self.assertIn("healthy.jsonl.zst", self_test()[2])
+
     def test_the_readme_lies_beside_the_sets(self):
         folder = self.prefix / "share/traincheck/invariants"
         self.assertEqual(sorted(p.name for p in folder.iterdir()),
