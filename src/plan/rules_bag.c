@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules_bag.c - sums, means and maxima of bags of embeddings, and their gradients
+ *
+ * A bag has the indices from its offset to the next one. Rows of the padding index count in none.
+ * For a maximum the row of each column is an output, so a gradient needs no order of elements.
  */
 #include "plan/eval.h"
 

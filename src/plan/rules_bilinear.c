@@ -2,6 +2,9 @@
 /*
  * rules_bilinear.c - what is linear in each of several arguments: the product of torch.nn.Bilinear,
  * convolutions with time first, grids of affine maps
+ *
+ * The three factors of the product are read as views of one shape; the dimensions that are summed
+ * are a set of bits.
  */
 #include "plan/eval.h"
 

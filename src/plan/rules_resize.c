@@ -2,6 +2,9 @@
 /*
  * rules_resize.c - what takes each element from others of its plane, dimension by dimension:
  * interpolation and padding, and their gradients; and pixels that become channels
+ *
+ * Along a dimension each output is a weighted sum of up to four inputs, its taps. Weights are
+ * ratios of sizes, so the results are exact. A gradient goes the same taps back.
  */
 #include "plan/eval.h"
 
