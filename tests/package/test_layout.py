@@ -29,7 +29,7 @@ def ours():
 
 def theirs(folder):
     out = ["#include <stddef.h>", "#include <stdio.h>", "#include <traincheck/compare.h>", "#include <traincheck/infer.h>",
-           "#include <traincheck/online.h>", "int main(void) {"]
+           "#include <traincheck/online.h>", "#include <traincheck/remote.h>", "int main(void) {"]
     for struct in _library.STRUCTS:
         name = f"struct {struct._name_}"
         out.append(f'printf("{struct._name_} %zu\\n", sizeof({name}));')
