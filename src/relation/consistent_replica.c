@@ -37,10 +37,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "relation/generations.h"
+#include "relation/replica_parts.h"
 #include "relation/third_time.h"
-#include "replay/setting.h"
 #include "replay/symbols.h"
 
 /* Bytes of steps that may wait. Files are read by step, so that ranks which have a file are never
@@ -53,47 +52,11 @@
 /* Ranks of a world above this are not followed one by one. */
 #define MAX_RANKS 65536
 
-/* A distinct content of a variable, with the lowest rank that has it. */
-struct content {
-    struct tc_snapshot snapshot;
-    int64_t rank;
-};
-
-/* One variable in one step. */
-struct replica {
-    struct tc_variable variable; /* as on the lowest rank; its attrs are not kept */
-    tc_sym attr;                 /* of a setting: which one; TC_NO_SYM for tensors */
-    size_t index;                /* of the setting in its group, there */
-    int64_t rank;                /* the lowest */
-    tc_sym situation;            /* there; a symbol of replica_state.situations */
-    int64_t n_ranks, last_rank;  /* that had it; that said so last */
-    struct content contents[2];  /* those of the lowest ranks, lowest first */
-    unsigned n_contents;
-    bool data_differs, dtype_differs, shape_differs, is_incomparable;
-    bool is_part;             /* of the ranks that hold one part of it; others hold other parts */
-    uint64_t first_data;      /* on the rank that reported first, when it was first seen */
-    bool first_differs;       /* on another one it was another */
-    tc_sym first_shape;       /* there and then */
-    bool first_shape_differs; /* on another one it was another */
-    bool is_sharded;          /* on one of them */
-    bool is_stage;            /* its model is another one on each rank */
-    bool is_own;              /* each rank has one of its own, and always had */
-    bool is_untold;           /* a batch of which nothing can be said */
-};
-
-struct pending_step {
-    int64_t step, world;
-    struct tc_ranks ranks; /* that reported */
-    struct tc_place place; /* of the lowest */
-    TC_VEC(struct replica) variables;
-    struct tc_map by_name; /* name → place in variables */
-};
-
 /* The steps of one generation of processes. */
 struct steps {
-    TC_VEC(struct pending_step *) items; /* by step */
-    TC_VEC(struct pending_step *) apart; /* settled but not told, until the ranks meet again */
-    uint64_t n_alike;                    /* with one batch for all ranks, in a row */
+    TC_VEC(struct tc_replica_step *) items; /* by step */
+    TC_VEC(struct tc_replica_step *) apart; /* settled but not told, until the ranks meet again */
+    uint64_t n_alike;                       /* with one batch for all ranks, in a row */
     size_t longest;  /* so many steps in a row were they apart, at most, before they met again */
     bool has_parted; /* they did not: later steps are told at once */
     bool have_met;   /* in some step they were the same */
@@ -104,25 +67,14 @@ struct steps {
 struct replica_state {
     struct tc_generations generations;
     TC_VEC(struct steps) steps; /* by generation */
-    struct tc_strtab *situations;
-    struct tc_map batches; /* process → digest of what models were given in the open window */
-    struct tc_map seeds;   /* process → that by which its first sampler parts the data */
-    struct tc_map uneven;  /* processes whose steps are not those of the other ranks */
+    struct tc_replica_reports reports;
     size_t held;
 };
 
-static size_t bytes_of(const struct pending_step *step)
+static size_t bytes_of(const struct tc_replica_step *step)
 {
     return sizeof(*step) +
-           step->variables.n * (sizeof(struct replica) + sizeof(struct tc_map_slot));
-}
-
-static void free_step(struct pending_step *step)
-{
-    tc_vec_release(&step->variables);
-    tc_map_release(&step->by_name);
-    tc_ranks_release(&step->ranks);
-    tc_free(step);
+           step->variables.n * (sizeof(struct tc_replica) + sizeof(struct tc_map_slot));
 }
 
 static void replica_release(void *state)
@@ -132,19 +84,16 @@ static void replica_release(void *state)
     for (size_t i = 0; i < r->steps.n; i++) {
         struct steps *steps = &r->steps.items[i];
         for (size_t k = 0; k < steps->items.n; k++)
-            free_step(steps->items.items[k]);
+            tc_replica_step_free(steps->items.items[k]);
         for (size_t k = 0; k < steps->apart.n; k++)
-            free_step(steps->apart.items[k]);
+            tc_replica_step_free(steps->apart.items[k]);
         tc_vec_release(&steps->items);
         tc_vec_release(&steps->apart);
         tc_ranks_release(&steps->absent);
     }
     tc_vec_release(&r->steps);
     tc_generations_release(&r->generations);
-    tc_map_release(&r->uneven);
-    tc_map_release(&r->batches);
-    tc_map_release(&r->seeds);
-    tc_strtab_free(r->situations);
+    tc_replica_reports_release(&r->reports);
 }
 
 static size_t replica_held(const void *state)
@@ -162,10 +111,10 @@ static size_t find_step(const struct steps *steps, int64_t number)
     return i;
 }
 
-static struct pending_step *step_at(struct replica_state *r, struct steps *steps, int64_t number,
-                                    size_t *at)
+static struct tc_replica_step *step_at(struct replica_state *r, struct steps *steps, int64_t number,
+                                       size_t *at)
 {
-    struct pending_step *step, **items;
+    struct tc_replica_step *step, **items;
     size_t i = *at = find_step(steps, number);
 
     if (i < steps->items.n && steps->items.items[i]->step == number)
@@ -185,277 +134,19 @@ static struct steps *steps_of(struct replica_state *r, const struct tc_process *
     size_t number = tc_generation_of(&r->generations, process);
     const struct steps none = {.given_up = INT64_MIN};
 
-    if (!r->situations)
-        r->situations = tc_strtab_new();
+    if (!r->reports.situations)
+        r->reports.situations = tc_strtab_new();
     while (r->steps.n <= number)
         tc_vec_push(&r->steps, none);
     return &r->steps.items[number];
-}
-
-/* ---- reports ------------------------------------------------------------------------------- */
-
-static bool is_same(const struct tc_snapshot *a, const struct tc_snapshot *b)
-{
-    return a->data == b->data && a->dtype == b->dtype && a->shape == b->shape;
-}
-
-/* Keep the two distinct contents of the lowest ranks: the same two in whatever order ranks come. */
-static void add_content(struct replica *replica, const struct tc_snapshot *now, int64_t rank)
-{
-    struct content *contents = replica->contents, swap;
-    unsigned i = 0;
-
-    while (i < replica->n_contents && !is_same(&contents[i].snapshot, now))
-        i++;
-    if (i == replica->n_contents && i < 2)
-        contents[replica->n_contents++] = (struct content){*now, rank};
-    else if (i == 2 && contents[1].rank > rank)
-        contents[1] = (struct content){*now, rank};
-    else if (i < 2 && contents[i].rank > rank)
-        contents[i].rank = rank;
-    if (replica->n_contents == 2 && contents[1].rank < contents[0].rank) {
-        swap = contents[0];
-        contents[0] = contents[1];
-        contents[1] = swap;
-    }
-}
-
-/* What a rank says of one tensor, or of one setting of a group. */
-struct statement {
-    const struct tc_variable *variable;
-    tc_sym key;   /* what ranks are joined by: the name, with the setting or the part */
-    tc_sym attr;  /* TC_NO_SYM for tensors */
-    size_t index; /* of the setting in its group */
-    int64_t rank;
-    bool is_part;
-};
-
-static void keep_lowest(struct replica_state *r, struct replica *replica,
-                        const struct statement *said)
-{
-    struct tc_situation situation = {.n = 0};
-
-    if (said->attr == TC_NO_SYM)
-        tc_consistent_situation(&situation, said->variable);
-    replica->situation =
-        tc_strtab_intern(r->situations, situation.pairs, situation.n * sizeof(*situation.pairs));
-    replica->rank = said->rank;
-    replica->index = said->index;
-    replica->variable = *said->variable;
-    replica->variable.attrs = NULL;
-    replica->variable.n_attrs = 0;
-}
-
-static void add_statement(struct replica_state *r, struct pending_step *step,
-                          const struct statement *said)
-{
-    const struct tc_snapshot now = tc_snapshot_of(said->variable);
-    bool is_new;
-    uint64_t *at = tc_map_at(&step->by_name, said->key, &is_new);
-
-    if (is_new) {
-        struct replica replica = {.rank = INT64_MAX,
-                                  .last_rank = -1,
-                                  .attr = said->attr,
-                                  .is_part = said->is_part,
-                                  .first_data = said->variable->first_data,
-                                  .first_shape = said->variable->first_shape};
-        *at = step->variables.n;
-        tc_vec_push(&step->variables, replica);
-    }
-    struct replica *replica = &step->variables.items[*at];
-    if (!replica->n_contents)
-        add_content(replica, &now, said->rank);
-    const struct tc_snapshot *other = &replica->contents[0].snapshot;
-    /* Two of one name on one rank: a model that was built anew, beside the old one. */
-    replica->is_incomparable |= !tc_snapshots_compare(other, &now) ||
-                                (said->variable->is_sharded && !said->is_part) ||
-                                replica->last_rank == said->rank;
-    replica->last_rank = said->rank;
-    replica->data_differs |= other->data != now.data;
-    replica->first_differs |=
-        said->variable->has_first && replica->first_data != said->variable->first_data;
-    replica->is_sharded |= said->variable->is_sharded;
-    replica->first_shape_differs |= replica->first_shape != said->variable->first_shape;
-    replica->dtype_differs |= other->dtype != now.dtype;
-    replica->shape_differs |= other->shape != now.shape;
-    replica->n_ranks++;
-    add_content(replica, &now, said->rank);
-    if (said->rank < replica->rank)
-        keep_lowest(r, replica, said);
-}
-
-static void report_variable(struct replica_state *r, struct pending_step *step,
-                            struct tc_strtab *symbols, const struct tc_variable *v, int64_t rank)
-{
-    struct statement said = {.variable = v, .key = v->name, .attr = TC_NO_SYM, .rank = rank};
-
-    add_statement(r, step, &said);
-    if (!v->is_sharded || v->part == TC_NO_SYM)
-        return;
-    said.key = TC_ATOM(symbols, v->name, v->part); /* no name has a space */
-    said.is_part = true;
-    add_statement(r, step, &said);
-}
-
-static void report_settings(struct replica_state *r, struct pending_step *step,
-                            const struct tc_settings *settings, int64_t rank)
-{
-    struct tc_variable v = {.serial = settings->serial,
-                            .name = settings->name,
-                            .kind = settings->kind,
-                            .is_setting = true};
-
-    for (size_t i = 0; i < settings->items.n; i++) {
-        const struct tc_setting *item = &settings->items.items[i];
-        const struct statement said = {
-            .variable = &v, .key = item->path, .attr = item->attr, .index = i, .rank = rank};
-        v.data = item->used;
-        v.has_data = item->has_used;
-        add_statement(r, step, &said);
-    }
-}
-
-/* What the process was given in this window, if that is known. */
-static void report_batch(struct replica_state *r, struct pending_step *step,
-                         const struct tc_process *process)
-{
-    struct tc_variable v = {.serial = TC_NONE,
-                            .name = TC_SYM_BATCH,
-                            .kind = TC_SYM_BATCH,
-                            .has_data = true,
-                            .is_setting = true};
-    const struct statement said = {
-        .variable = &v, .key = TC_SYM_BATCH, .attr = TC_SYM_BATCH, .rank = process->rank};
-
-    if (tc_map_get(&r->batches, (uintptr_t)process, &v.data))
-        add_statement(r, step, &said);
-    tc_map_remove(&r->batches, (uintptr_t)process);
-}
-
-/* Settings of one group have one serial. */
-#define SERIAL_OF_SAMPLER (TC_NONE + 1)
-
-static void report_seed(struct replica_state *r, struct pending_step *step,
-                        const struct tc_process *process)
-{
-    struct tc_variable v = {.serial = SERIAL_OF_SAMPLER,
-                            .name = TC_SYM_SAMPLER,
-                            .kind = TC_SYM_SAMPLER,
-                            .has_data = true,
-                            .is_setting = true};
-    const struct statement said = {
-        .variable = &v, .key = TC_SYM_SAMPLER, .attr = TC_SYM_SEED, .rank = process->rank};
-
-    if (tc_map_get(&r->seeds, (uintptr_t)process, &v.data))
-        add_statement(r, step, &said);
-}
-
-/* Something that shuffles data and gives each rank its part of them: by seeds of their own ranks
- * have some samples twice, and others never. The first one of a process is told. */
-static void on_sampler(struct replica_state *r, const struct tc_event *event)
-{
-    const struct tc_value *attrs = tc_value_get(event->call->self, "attrs");
-    const struct tc_value *seed = tc_value_get(attrs, "seed");
-    uint64_t known;
-
-    if (!seed || seed->kind != TC_VALUE_INT || !tc_value_is_true(tc_value_get(attrs, "shuffle")) ||
-        !tc_value_get(attrs, "rank") ||
-        tc_value_int(tc_value_get(attrs, "num_replicas"), 0) != event->process->world ||
-        tc_map_get(&r->seeds, (uintptr_t)event->process, &known))
-        return;
-    tc_map_put(&r->seeds, (uintptr_t)event->process, (uint64_t)seed->integer);
-}
-
-/* A model is given something to train on. */
-static void on_forward(struct replica_state *r, const struct tc_event *event)
-{
-    const struct tc_value *operand;
-
-    for (uint32_t pos = 0; (operand = tc_call_next_tensor(event->call, &pos));) {
-        const struct tc_str digest = tc_value_str(tc_value_get(operand, "digest"));
-        bool is_new;
-        if (!digest.text)
-            continue;
-        uint64_t *batch = tc_map_at(&r->batches, (uintptr_t)event->process, &is_new);
-        *batch = tc_hash64(digest.text, digest.size, *batch);
-    }
-}
-
-/* Imported traces tell of no module. */
-static bool tells_roots(const struct tc_process *process)
-{
-    const struct tc_variable *v;
-
-    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));)
-        if (v->root != TC_NONE)
-            return true;
-    return false;
-}
-
-/*
- * But what an optimizer holds and no module: it may be this rank's part of all weights, as ZeRO
- * cuts it out of a flat copy. The weights themselves are compared.
- */
-static void report_variables(struct replica_state *r, struct pending_step *step,
-                             struct tc_strtab *symbols, const struct tc_process *process,
-                             const struct tc_sink *sink)
-{
-    const bool needs_root = tells_roots(process);
-    const struct tc_variable *v;
-
-    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
-        if (!needs_root || v->root != TC_NONE)
-            report_variable(r, step, symbols, v, process->rank);
-        else
-            tc_sink_excuse(sink, v->kind, TC_EXCUSE_NO_MODULE);
-    }
-}
-
-/* All that its ranks would be compared in. */
-static void excuse_all(const struct tc_process *process, enum tc_excuse excuse,
-                       const struct tc_sink *sink)
-{
-    const struct tc_variable *v;
-    const struct tc_settings *settings;
-
-    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));)
-        tc_sink_excuse(sink, v->kind, excuse);
-    for (size_t pos = 0; (settings = tc_map_next(&process->settings, &pos));)
-        tc_sink_excuse(sink, settings->kind, excuse);
-}
-
-static void report(struct replica_state *r, struct pending_step *step, struct tc_strtab *symbols,
-                   const struct tc_event *event, const struct tc_sink *sink)
-{
-    const struct tc_process *process = event->process;
-    const struct tc_settings *settings;
-    uint64_t ignored;
-
-    r->held -= bytes_of(step);
-    if (step->world < process->world)
-        step->world = process->world;
-    if (!step->ranks.n || process->rank < step->place.rank)
-        tc_place_of(event, &step->place);
-    tc_ranks_add(&step->ranks, process->rank);
-    if (tc_map_get(&r->uneven, (uintptr_t)process, &ignored)) {
-        excuse_all(process, TC_EXCUSE_UNEVEN, sink);
-    } else {
-        report_variables(r, step, symbols, process, sink);
-        report_batch(r, step, process);
-        report_seed(r, step, process);
-        for (size_t pos = 0; (settings = tc_map_next(&process->settings, &pos));)
-            report_settings(r, step, settings, process->rank);
-    }
-    r->held += bytes_of(step);
 }
 
 /* ---- verdicts ------------------------------------------------------------------------------ */
 
 /* What explain tells: whose content, and who did not report. */
 struct detail {
-    const struct pending_step *step;
-    const struct replica *replica;
+    const struct tc_replica_step *step;
+    const struct tc_replica *replica;
 };
 
 static int compare(int64_t a, int64_t b)
@@ -466,8 +157,8 @@ static int compare(int64_t a, int64_t b)
 /* Serials are those of the lowest rank, which need not be the same for two parts. */
 static int by_serial(const void *a, const void *b)
 {
-    const struct replica *x = *(const struct replica *const *)a;
-    const struct replica *y = *(const struct replica *const *)b;
+    const struct tc_replica *x = *(const struct tc_replica *const *)a;
+    const struct tc_replica *y = *(const struct tc_replica *const *)b;
     int order = compare(x->variable.serial, y->variable.serial);
 
     if (!order)
@@ -477,16 +168,8 @@ static int by_serial(const void *a, const void *b)
     return order ? order : compare(x->rank, y->rank);
 }
 
-/* Does it train, so that ranks that go their own ways differ in it? */
-static bool is_trained(const struct replica *replica)
-{
-    return !replica->variable.is_setting && !replica->is_incomparable && !replica->is_part &&
-           !replica->is_own && !replica->is_stage && replica->variable.kind == TC_SYM_PARAMETER &&
-           replica->variable.requires_grad;
-}
-
 /* The answers; at most three. has_met: ranks that went their own ways on purpose. */
-static size_t outcome_of(const struct replica *replica, bool has_met, struct tc_strtab *symbols,
+static size_t outcome_of(const struct tc_replica *replica, bool has_met, struct tc_strtab *symbols,
                          tc_sym *out)
 {
     size_t n = 0;
@@ -504,7 +187,7 @@ static size_t outcome_of(const struct replica *replica, bool has_met, struct tc_
     }
     /* Ranks see batches of their own, and so have running statistics of their own. */
     if (!replica->is_incomparable && replica->variable.kind != TC_SYM_BUFFER && !replica->is_own &&
-        !(has_met && is_trained(replica)))
+        !(has_met && tc_replica_is_trained(replica)))
         out[n++] = tc_consistent_agreement(symbols, TC_SYM_DATA, !replica->data_differs);
     if (replica->is_part) /* the rest is told of the whole */
         return n;
@@ -515,23 +198,24 @@ static size_t outcome_of(const struct replica *replica, bool has_met, struct tc_
 }
 
 /* Why nothing is said of the content. */
-static tc_excuses excuses_of(const struct replica *replica, bool has_met)
+static tc_excuses excuses_of(const struct tc_replica *replica, bool has_met)
 {
-    return (has_met && is_trained(replica) ? TC_EXCUSE_BIT(TC_EXCUSE_LOCAL_SGD) : 0) |
+    return (has_met && tc_replica_is_trained(replica) ? TC_EXCUSE_BIT(TC_EXCUSE_LOCAL_SGD) : 0) |
            (replica->is_own ? TC_EXCUSE_BIT(TC_EXCUSE_OWN_PART) : 0) |
            (replica->is_incomparable ? TC_EXCUSE_BIT(TC_EXCUSE_INCOMPARABLE) : 0);
 }
 
-static void judge_variable(const struct replica_state *r, const struct pending_step *step,
-                           const struct replica *replica, bool has_met, struct tc_strtab *symbols,
-                           const struct tc_event *event, const struct tc_sink *sink)
+static void judge_variable(const struct replica_state *r, const struct tc_replica_step *step,
+                           const struct tc_replica *replica, bool has_met,
+                           struct tc_strtab *symbols, const struct tc_event *event,
+                           const struct tc_sink *sink)
 {
     const struct detail detail = {step, replica};
-    size_t size = tc_strtab_size(r->situations, replica->situation);
+    size_t size = tc_strtab_size(r->reports.situations, replica->situation);
     struct tc_situation situation = {.n = size / sizeof(*situation.pairs)};
     tc_sym outcome[3];
 
-    memcpy(situation.pairs, tc_strtab_text(r->situations, replica->situation), size);
+    memcpy(situation.pairs, tc_strtab_text(r->reports.situations, replica->situation), size);
     size_t n = outcome_of(replica, has_met, symbols, outcome);
     struct tc_example example = {.key = replica->variable.kind,
                                  .situation = &situation,
@@ -545,9 +229,9 @@ static void judge_variable(const struct replica_state *r, const struct pending_s
 }
 
 /* All settings of a group are one example: of the first that differs, or else of the first. */
-static const struct replica *one_of_group(const struct replica **sorted, size_t n, size_t *i)
+static const struct tc_replica *one_of_group(const struct tc_replica **sorted, size_t n, size_t *i)
 {
-    const struct replica *one = sorted[*i];
+    const struct tc_replica *one = sorted[*i];
 
     while (*i + 1 < n && sorted[*i + 1]->variable.is_setting &&
            sorted[*i + 1]->variable.serial == one->variable.serial) {
@@ -558,25 +242,19 @@ static const struct replica *one_of_group(const struct replica **sorted, size_t 
     return one;
 }
 
-/* What all ranks that reported have in common, and a part that two of them hold. */
-static bool is_shared(const struct pending_step *step, const struct replica *replica)
-{
-    return replica->n_ranks > 1 && (replica->is_part || replica->n_ranks == step->ranks.n);
-}
-
 /* Judge what ranks have in common, and forget the step. */
-static void tell(const struct replica_state *r, struct pending_step *step, bool has_met,
+static void tell(const struct replica_state *r, struct tc_replica_step *step, bool has_met,
                  struct tc_strtab *symbols, const struct tc_event *event,
                  const struct tc_sink *sink)
 {
-    const struct replica **sorted = tc_malloc((step->variables.n + 1) * sizeof(*sorted));
+    const struct tc_replica **sorted = tc_malloc((step->variables.n + 1) * sizeof(*sorted));
     size_t n = 0;
 
     for (size_t i = 0; i < step->variables.n; i++) {
-        const struct replica *replica = &step->variables.items[i];
+        const struct tc_replica *replica = &step->variables.items[i];
         if (replica->is_untold)
             continue;
-        if (!is_shared(step, replica))
+        if (!tc_replica_is_shared(step, replica))
             tc_sink_excuse(sink, replica->variable.kind, TC_EXCUSE_NOT_SHARED);
         else if (replica->is_stage)
             tc_sink_excuse(sink, replica->variable.kind, TC_EXCUSE_STAGES);
@@ -585,12 +263,12 @@ static void tell(const struct replica_state *r, struct pending_step *step, bool 
     }
     qsort(sorted, n, sizeof(*sorted), by_serial);
     for (size_t i = 0; i < n; i++) {
-        const struct replica *replica =
+        const struct tc_replica *replica =
             sorted[i]->variable.is_setting ? one_of_group(sorted, n, &i) : sorted[i];
         judge_variable(r, step, replica, has_met, symbols, event, sink);
     }
     tc_free(sorted);
-    free_step(step);
+    tc_replica_step_free(step);
 }
 
 static void tell_apart(const struct replica_state *r, struct steps *steps, bool has_met,
@@ -605,137 +283,18 @@ static void tell_apart(const struct replica_state *r, struct steps *steps, bool 
     steps->has_parted = !has_met;
 }
 
-/* Had it another shape on another rank before anything was done to it? Of what all ranks have, the
- * lowest rank is the same, and so is whose roots are told. */
-static bool began_in_other_shape(const struct pending_step *step, const struct replica *replica)
-{
-    return replica->first_shape_differs && replica->variable.kind == TC_SYM_PARAMETER &&
-           replica->variable.root != TC_NONE && !replica->is_sharded && is_shared(step, replica);
-}
-
-/* All of a model whose ranks hold other stages of it. */
-static void find_stages(struct pending_step *step)
-{
-    struct tc_map roots = TC_MAP_INIT;
-    uint64_t ignored;
-
-    for (size_t i = 0; i < step->variables.n; i++) {
-        const struct replica *replica = &step->variables.items[i];
-        if (began_in_other_shape(step, replica))
-            tc_map_put(&roots, (uint64_t)replica->variable.root, 1);
-    }
-    for (size_t i = 0; i < step->variables.n; i++) {
-        struct replica *replica = &step->variables.items[i];
-        replica->is_stage = !replica->variable.is_setting && is_shared(step, replica) &&
-                            tc_map_get(&roots, (uint64_t)replica->variable.root, &ignored);
-    }
-    tc_map_release(&roots);
-}
-
-/* Of "model.head.bias" that of "model.head". */
-static uint64_t module_of(const struct tc_strtab *symbols, const struct replica *replica)
-{
-    const char *name = tc_strtab_text(symbols, replica->variable.name);
-    const char *end = strrchr(name, '.');
-
-    return tc_hash64(name, end ? (size_t)(end - name) : 0, 0);
-}
-
-/* What began as a constant, in a module that has parts of its own: this may be a part as well. A
- * constant is what two variables began as. */
-static void find_constant_parts(struct pending_step *step, const struct tc_strtab *symbols)
-{
-    struct tc_map modules = TC_MAP_INIT, contents = TC_MAP_INIT;
-    uint64_t n, ignored;
-    bool is_new;
-
-    for (size_t i = 0; i < step->variables.n; i++) {
-        const struct replica *replica = &step->variables.items[i];
-        if (replica->is_own)
-            tc_map_put(&modules, module_of(symbols, replica), 1);
-        if (!replica->variable.is_setting && replica->variable.has_first && !replica->is_part)
-            ++*tc_map_at(&contents, replica->first_data, &is_new);
-    }
-    for (size_t i = 0; modules.n && i < step->variables.n; i++) {
-        struct replica *replica = &step->variables.items[i];
-        replica->is_own |= is_trained(replica) && replica->data_differs &&
-                           !replica->first_differs &&
-                           tc_map_get(&contents, replica->first_data, &n) && n > 1 &&
-                           tc_map_get(&modules, module_of(symbols, replica), &ignored);
-    }
-    tc_map_release(&modules);
-    tc_map_release(&contents);
-}
-
-/* Where nothing that trains began alike, nobody has seen to it that anything does. */
-static void find_own(struct pending_step *step, const struct tc_strtab *symbols)
-{
-    bool has_replicas = false;
-
-    for (size_t i = 0; i < step->variables.n; i++) {
-        const struct replica *replica = &step->variables.items[i];
-        has_replicas |= is_trained(replica) && is_shared(step, replica) && !replica->first_differs;
-    }
-    for (size_t i = 0; has_replicas && i < step->variables.n; i++) {
-        struct replica *replica = &step->variables.items[i];
-        replica->is_own = is_trained(replica) && replica->first_differs && replica->data_differs;
-    }
-    find_constant_parts(step, symbols);
-}
-
-enum replicas {
-    NOTHING_TRAINS,
-    TOGETHER,
-    IN_PART,
-    APART
-};
-
-/* How do the ranks stand to each other in what trains? A few parameters that differ are no way of
- * one's own. */
-static enum replicas replicas_in(const struct pending_step *step)
-{
-    size_t n = 0, n_differ = 0;
-
-    for (size_t i = 0; i < step->variables.n; i++) {
-        const struct replica *replica = &step->variables.items[i];
-        if (!is_trained(replica) || !is_shared(step, replica))
-            continue;
-        n++;
-        n_differ += replica->data_differs;
-    }
-    if (!n)
-        return NOTHING_TRAINS;
-    return !n_differ ? TOGETHER : 2 * n_differ < n ? IN_PART : APART;
-}
-
-/* Has each rank all that trains, and the same? */
-static bool are_replicas(const struct pending_step *step)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < step->variables.n; i++) {
-        const struct replica *replica = &step->variables.items[i];
-        if (replica->variable.kind != TC_SYM_PARAMETER || !replica->variable.requires_grad)
-            continue;
-        if (!is_trained(replica) || !is_shared(step, replica) || replica->data_differs)
-            return false;
-        n++;
-    }
-    return n > 0;
-}
-
 /* Of the batch nothing is said where ranks may be parts of one model, nor while it may be chance
  * that they are given the same. */
-static void weigh_batch(struct steps *steps, struct pending_step *step)
+static void weigh_batch(struct steps *steps, struct tc_replica_step *step)
 {
     uint64_t at;
 
     if (!tc_map_get(&step->by_name, TC_SYM_BATCH, &at))
         return;
-    struct replica *batch = &step->variables.items[at];
+    struct tc_replica *batch = &step->variables.items[at];
     steps->n_alike = tc_in_a_row(steps->n_alike, !batch->data_differs);
     batch->is_untold =
-        !are_replicas(step) || (!batch->data_differs && steps->n_alike < TC_THIRD_TIME);
+        !tc_replicas_are_whole(step) || (!batch->data_differs && steps->n_alike < TC_THIRD_TIME);
 }
 
 /* A step that all ranks have reported, or that nobody waits for any more. */
@@ -743,29 +302,28 @@ static void settle(struct replica_state *r, struct steps *steps, size_t at,
                    struct tc_strtab *symbols, const struct tc_event *event,
                    const struct tc_sink *sink)
 {
-    struct pending_step **items = steps->items.items, *step = items[at];
-    enum replicas replicas;
+    struct tc_replica_step **items = steps->items.items, *step = items[at];
+    enum tc_replicas replicas;
 
-    find_stages(step);
-    find_own(step, symbols);
+    tc_replicas_find_parts(step, symbols);
     weigh_batch(steps, step);
-    replicas = replicas_in(step);
+    replicas = tc_replicas_in(step);
     if (step->ranks.n < step->world && step->step > steps->given_up)
         steps->given_up = step->step;
     r->held -= bytes_of(step);
     memmove(&items[at], &items[at + 1], (--steps->items.n - at) * sizeof(*items));
-    if (replicas == APART && !steps->has_parted && steps->apart.n < MAX_APART &&
+    if (replicas == TC_REPLICAS_APART && !steps->has_parted && steps->apart.n < MAX_APART &&
         steps->apart.n * bytes_of(step) < MAX_HELD) {
         tc_vec_push(&steps->apart, step);
         return;
     }
-    steps->have_met |= replicas == TOGETHER;
-    if (replicas != NOTHING_TRAINS)
-        tell_apart(r, steps, replicas == TOGETHER, symbols, event, sink);
+    steps->have_met |= replicas == TC_REPLICAS_TOGETHER;
+    if (replicas != TC_REPLICAS_UNTRAINED)
+        tell_apart(r, steps, replicas == TC_REPLICAS_TOGETHER, symbols, event, sink);
     tell(r, step, false, symbols, event, sink);
 }
 
-static bool is_complete(const struct steps *steps, const struct pending_step *step)
+static bool is_complete(const struct steps *steps, const struct tc_replica_step *step)
 {
     if (step->ranks.n + steps->absent.n < step->world)
         return false;
@@ -785,7 +343,7 @@ static bool is_passed(const struct steps *steps, size_t i, int64_t step)
 static void give_up_ranks(struct steps *steps, int64_t step)
 {
     for (size_t i = 0; is_passed(steps, i, step); i++) {
-        const struct pending_step *pending = steps->items.items[i];
+        const struct tc_replica_step *pending = steps->items.items[i];
         for (int64_t rank = 0; rank < pending->world; rank++)
             if (!tc_ranks_have(&pending->ranks, rank))
                 tc_ranks_add(&steps->absent, rank);
@@ -848,24 +406,20 @@ static void replica_observe(void *state, struct tc_strtab *symbols, const struct
             finish(r, symbols, event, sink);
         return;
     }
-    if (event->kind == TC_EVENT_CALL && event->call->role == TC_ROLE_UNEVEN)
-        tc_map_put(&r->uneven, (uintptr_t)event->process, 1);
-    if (event->kind == TC_EVENT_CALL && !event->process->is_worker && event->process->world > 1) {
-        if (tc_is_training_forward(event->call))
-            on_forward(r, event);
-        else if (event->call->role == TC_ROLE_LIBRARY)
-            on_sampler(r, event);
-    }
+    if (event->kind == TC_EVENT_CALL)
+        tc_replica_meet_call(&r->reports, event);
     if (!is_replica(event))
         return;
     struct steps *steps = steps_of(r, event->process);
     tc_ranks_remove(&steps->absent, event->process->rank);
     if (event->window->step <= steps->given_up)
         return;
-    struct pending_step *step = step_at(r, steps, event->window->step, &at);
+    struct tc_replica_step *step = step_at(r, steps, event->window->step, &at);
     if (tc_ranks_have(&step->ranks, event->process->rank))
         return;
-    report(r, step, symbols, event, sink);
+    r->held -= bytes_of(step);
+    tc_replica_report(&r->reports, step, symbols, event, sink);
+    r->held += bytes_of(step);
     if (is_complete(steps, step))
         settle(r, steps, at, symbols, event, sink);
     make_room(r, symbols, event, sink);
@@ -875,7 +429,7 @@ static void replica_observe(void *state, struct tc_strtab *symbols, const struct
 
 #define RANKS_NAMED 8
 
-static void explain_missing(const struct pending_step *step, struct tc_strbuf *out)
+static void explain_missing(const struct tc_replica_step *step, struct tc_strbuf *out)
 {
     int64_t n = 0;
 
@@ -896,7 +450,7 @@ static void replica_explain(struct tc_strtab *symbols, const struct tc_invariant
                             struct tc_strbuf *out)
 {
     const struct detail *detail = example->detail;
-    const struct content *contents = detail->replica->contents;
+    const struct tc_replica_content *contents = detail->replica->contents;
 
     (void)event;
     if (example->variable->is_setting)
