@@ -18,6 +18,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT / "scripts"))
+import fill_pages  # noqa: E402
 import paste_outputs  # noqa: E402
 import relation_tables  # noqa: E402
 
@@ -152,10 +153,23 @@ class Pages(unittest.TestCase):
             with self.subTest(path.name):
                 long = [line for line in written(path).splitlines()
                         if len(line) > MAX_LINE and not line.startswith(("    ", "|", "<!--"))]
-                self.assertEqual(long, [])
+                self.assertEqual(long, [], "run scripts/fill_pages.py")
                 sentences = prose(path)
                 self.assertLessEqual(statistics.mean(map(words_of, sentences)), MAX_MEAN)
                 self.assertEqual([s for s in sentences if words_of(s) > MAX_SENTENCE], [])
+
+    def test_filling_a_page_changes_its_prose_alone(self):
+        long = "Words of a sentence that goes on. " * 6
+        block = "    a block  whose   blanks count\n"
+        kept = f"# Title\n\n{block}\n| a | table of {long} |\n|---|---|\n\n<!-- {long}-->\n"
+        page = fill_pages.fill(f"{kept}\n{long}`code in a line` {long}\n\n* {long}\n* short\n\n1. {long}\n\n> {long}\n")
+        self.assertTrue(page.startswith(kept))
+        self.assertEqual([line for line in page.removeprefix(kept).splitlines() if len(line) > MAX_LINE], [])
+        self.assertIn("`code in a line`", page)
+        self.assertEqual(page.count("\n* "), 2)
+        without_quotes = page.replace("\n> ", "\n")
+        self.assertEqual(without_quotes.split(), f"{kept}{long}`code in a line` {long}* {long}* short 1. {long}{long}".split())
+        self.assertEqual(fill_pages.fill(page), page)
 
     def test_pages_that_must_stay_short_do(self):
         for path in (path for path in READ if path.name in MAX_WORDS):
