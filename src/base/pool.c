@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pool.c - threads for computing
+ *
+ * tc_pool_run() shares out numbers from a counter; the caller's thread works, too.
+ * tc_pool_relay() has one thread produce into slots while the caller consumes them in order.
+ * Threads that the system refuses are done without: the result is the same.
  */
 #include "base/pool.h"
 

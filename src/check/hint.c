@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hint.c - what to look at first: by form, by what is related, by the state of the variables
+ *
+ * A form with a hint_of of its own answers itself. Else the first row of hints[] counts that
+ * fits the form, the param and the state of the variables, and else the form's hint, which may
+ * be NULL.
  */
 #include "check/violation.h"
 

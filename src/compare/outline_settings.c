@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * outline_settings.c - what a process record says of how a run began
+ *
+ * Packages, options of the command line and how calls were recorded become settings with a name
+ * and a text, which settings_pair.c compares.
  */
 #include <string.h>
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agree.c - names and sizes must agree before anything is evaluated
+ *
+ * Each result of a rank must be a result of the single device, with the same whole size, and so
+ * must each initial tensor. Contents that both plans hold, as token ids and masks, must be
+ * equal. An error names the rank's file and line.
  */
 #include <stdarg.h>
 #include <stdio.h>

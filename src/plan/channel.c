@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * channel.c - messages between two ranks
+ *
+ * A channel has a sender, a receiver and a tag. It holds messages that nobody has received, or
+ * receives that nothing has reached, the oldest first. A send copies its tensor, so the sender
+ * goes on. All under the world's lock.
  */
 #include "plan/world_state.h"
 

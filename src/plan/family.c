@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * family.c - the ranks that are searched together, as a grid
+ *
+ * Ranks whose programs are equal, or nearly so, and whose tensors have the same names are one
+ * family. The axes along which they differ are the grid; of copies one stands for all.
  */
 #include "plan/explain_state.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * left_out.c - what one device does and the parallel job never does, and what it does later
+ *
+ * The single job's operators whose values the parallel job never makes are searched, back along
+ * autograd to the first of them, or forward to the next use of a value.
  */
 #include "plan/explain_state.h"
 

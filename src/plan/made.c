@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * made.c - what ranks have made where together it is no single-device value, in words
+ *
+ * A value is described by what each rank of the grid has of it: a single-device value times a
+ * factor, the sum of all ranks but one, or a single-device value in the wrong place. The first
+ * that fits becomes the finding's text.
  */
 #include "plan/explain_state.h"
 

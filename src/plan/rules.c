@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rules.c - finding the rule of an operator
+ *
+ * An operator is looked up by its own name, then without the _ of writing in place, then, if it
+ * is one over lists of tensors, as the operator of one tensor.
  */
 #include "plan/rules.h"
 

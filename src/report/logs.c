@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * logs.c - the invariants by verdict, one a line
+ *
+ * One JSON object a line, in the order in which the invariants were read. A suppressed failure
+ * is in its own log.
  */
 #include "report/report.h"
 

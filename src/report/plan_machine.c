@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_machine.c - findings on a plan for code scanning, test reports and pull requests
+ *
+ * Each finding is a result of SARIF, a failure of JUnit and an annotation of GitHub, at its line
+ * of the script.
  */
 #include "report/plan_report.h"
 

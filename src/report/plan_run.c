@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_run.c - the whole of a plan's verification: reading, verdict, reports
+ *
+ * Both plans are read, verified, and reported to the terminal and to files. What cannot be
+ * compared is an error; a wrong job is a result.
  */
 #include "report/plan_report.h"
 

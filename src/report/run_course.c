@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * run_course.c - the loss as compare/loss_course.c takes it, of events in place of windows
+ *
+ * The loss is the number that a backward starts from, the rate that of the first parameter group
+ * after a step. One course for each run and rank.
  */
 #include "report/run_course.h"
 

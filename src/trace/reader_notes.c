@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reader_notes.c - what readers met, one note per file and code
+ *
+ * A note is found by its code and file, keeps the first place, and counts. A note that was
+ * withdrawn has the count 0 and is not shown. Not for several threads: each has its own notes,
+ * which are appended afterwards.
  */
 #include "trace/reader_notes.h"
 

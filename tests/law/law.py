@@ -74,7 +74,7 @@ SYSTEM = re.compile(
 PRINTS = re.compile(r"\b(?:stdout|stderr)\b|\b(?:printf|puts|putchar|perror|exit|_exit|abort)\s*\(")
 # app.c is the voice of the tools, arena.c ends the process when memory is out, collect runs the user's job.
 MAY_PRINT = ("src/cli/app.c", "src/base/arena.c", "src/collect/")
-MAX_MAIN, MAX_FUNCTION, MAX_PLAIN = 40, 60, 150
+MAX_MAIN, MAX_FUNCTION, MAX_PLAIN = 40, 60, 100
 
 EXTERN = re.compile(r"^extern\s+([^;(]+);", re.M)
 LISTS_EXTERN = re.compile(r"^#define X\(\w+\) extern ", re.M)

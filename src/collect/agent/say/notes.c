@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * notes.c - what the agent says of itself in the trace, and whether there is one
+ *
+ * The functions are declared in agent.h, as every room may fail. A part that fails is switched
+ * off and noted, and the error of Python is cleared: the script never sees it. With the
+ * interpreter's lock, but for tc_agent_note().
  */
 #include "collect/agent/agent.h"
 
