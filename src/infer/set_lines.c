@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * set_lines.c - each line a JSON document; subjects are texts without values
+ *
+ * Lines below a heading are given as the whole invariants that they are together with it, or as
+ * they stand in the file. A line that cannot be read ends the walk, with file and line.
  */
 #include "infer/set_lines.h"
 

@@ -2,6 +2,9 @@
 /*
  * rules_fold.c - windows of images as columns, and columns summed into images: torch.nn.Unfold and
  * torch.nn.Fold, each the gradient of the other; and the distances of all pairs of rows
+ *
+ * One walk over the windows does both ways: an element of the image and one of the columns belong
+ * together, and one of them is added to the other.
  */
 #include "plan/windows.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * keep.c - how much disk the file takes is asked each second; an eighth of the limit goes at once
+ *
+ * A live check writes the steps with findings into files of the folder, which are read before
+ * anything is deleted. Where the file system cannot delete a part of a file, a note says so and all
+ * is kept. The writing thread alone calls this.
  */
 #include "collect/agent/say/keep.h"
 
