@@ -34,6 +34,8 @@
     R(tc_rule_statistics) \
     S(tc_source_models)   \
     S(tc_source_answers)  \
+    S(tc_source_led)      \
+    R(tc_rule_kept)       \
     S(tc_source_groups)   \
     R(tc_rule_undone)     \
     R(tc_rule_copied)     \
@@ -88,6 +90,8 @@
     R(tc_rule_statistics)        \
     F(tc_consistent_models)      \
     F(tc_consistent_answers)     \
+    F(tc_consistent_led)         \
+    R(tc_rule_kept)              \
     F(tc_consistent_groups)      \
     F(tc_event_contain_some)     \
     F(tc_event_contain_none)     \
