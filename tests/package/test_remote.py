@@ -9,6 +9,7 @@ usage: test_remote.py --bin BUILD/bin [--s3]
 import argparse
 import dataclasses
 import json
+import logging
 import os
 import pathlib
 import signal
@@ -173,6 +174,7 @@ class S3(Common, live.Case):
     def setUpClass(cls):
         from moto.server import ThreadedMotoServer
 
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
         cls.server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
         cls.server.start()
         cls.addClassCleanup(cls.server.stop)
