@@ -30,7 +30,7 @@
 #endif
 
 #define ALIGNMENT   _Alignof(max_align_t)
-#define FIRST_BLOCK ((size_t)8 << 10)
+#define FIRST_BLOCK ((size_t)1 << 10) /* a live check has some arenas for each rank */
 #define LARGE_BLOCK ((size_t)1 << 20) /* blocks stop doubling here */
 
 struct tc_arena_block {
