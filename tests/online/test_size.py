@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a live check keeps of each rank: memory grows by less than 64 kB with each.
+"""Many ranks: what a live check keeps of each grows memory by less than 64 kB, and files may go for a while.
 
 usage: test_size.py --bin BUILD/bin
 """
 
 import argparse
+import json
 import pathlib
 import subprocess
 import sys
@@ -47,6 +48,50 @@ class Size(live.Case):
         few, more, many = map(self.peak_kb, (FEW, MORE, MANY))
         self.assertLess((many - few) / (MANY - FEW), LIMIT_KB)
         self.assertLess((many - more) / (MANY - MORE), 1.5 * (more - few) / (MORE - FEW) + 8)  # and no more with each further one
+
+
+class Vanishing(live.Case):
+    """A node's files go and come back, as a mount that is lost for a while."""
+
+    RANKS, STEPS = 24, 8  # more than the files that a folder keeps open
+
+    def write(self, folder, texts, n_from, n_to):
+        for rank, parts in enumerate(texts):
+            with (folder / f"trace_host_r{rank}_p{100 + rank}.jsonl.zst").open("ab") as file:
+                file.write(b"".join(parts[n_from:n_to]))
+
+    def test_files_that_vanish_and_come_back(self):
+        text = write_rank(self.work / "one", self.STEPS)
+        (self.work / "one" / "rank0.jsonl").rename(self.work / "one" / "trace_host_r0_p100.jsonl")
+        invariants = self.learn("one")
+        texts = [frames(text, rank, self.RANKS) for rank in range(self.RANKS)]
+        folder, away = self.work / "trace", self.work / "away"
+        folder.mkdir(), away.mkdir()
+        self.write(folder, texts, 0, 3)
+        checker = self.follow("trace", "-i", invariants, "-o", "live", "--report-interval", "1", "--metrics", "m.prom", "--lateness", "20")
+        end = live.time.monotonic() + live.PATIENCE
+        while 'traincheck_step{run="trace"} 2' not in (self.work / "m.prom").read_text() if (self.work / "m.prom").exists() else True:
+            self.assertLess(live.time.monotonic(), end)
+            live.time.sleep(0.1)
+        node = sorted(folder.iterdir())[::2]
+        for path in node:
+            path.rename(away / path.name)
+        for rank, parts in enumerate(texts):  # those of the other node go on
+            path = folder / f"trace_host_r{rank}_p{100 + rank}.jsonl.zst"
+            if path.exists():
+                with path.open("ab") as file:
+                    file.write(parts[3])
+        live.time.sleep(1.5)
+        for path in node:
+            (away / path.name).rename(path)
+        for rank, parts in enumerate(texts):
+            path = folder / f"trace_host_r{rank}_p{100 + rank}.jsonl.zst"
+            with path.open("ab") as file:
+                file.write(b"".join(parts[3 if path in node else 4:]))
+        self.assertEqual(checker.wait(), 0, checker.stderr())
+        self.assertEqual((self.work / "live" / "violations.jsonl").read_bytes(), self.check("trace", invariants, "offline", self.work))
+        counts = [json.loads((self.work / name / "violations_summary.json").read_text()) for name in ("live", "offline")]
+        self.assertEqual(*[{key: c.get(key) for key in ("records", "calls", "windows", "counts")} for c in counts])
 
 
 if __name__ == "__main__":

@@ -100,9 +100,10 @@ static bool keeps(void *context, int64_t first_step, int64_t last_step, bool *en
 /* Half of what may stay is the newest, whatever lies before it. */
 static void trim(const struct stat *st, uint64_t disk)
 {
+    const uint64_t size = (uint64_t)st->st_size, newest = keep.limit / 2;
     const struct tc_trim_order order = {
         .bytes = disk - keep.limit + keep.limit / PART,
-        .until = (uint64_t)st->st_size - keep.limit / 2,
+        .until = size > newest ? size - newest : 0, /* a file system may give blocks ahead */
         .keeps = keeps,
     };
     uint64_t freed;
