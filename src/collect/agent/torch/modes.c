@@ -5,8 +5,7 @@
  * Four questions are asked at each traced call, and a binding of Python answers each in some 130
  * instructions. Autocast excludes a dispatch key for each kind of device that it is not on for:
  * where all that torch began with are excluded, it is on for none. What a function says is held
- * against its binding before it is believed: of gradients and autocast in both states, of inference
- * and function modes as they are.
+ * against its binding in both states before it is believed.
  */
 #include "collect/agent/torch/modes.h"
 
@@ -84,6 +83,49 @@ static bool is_grad_right(PyObject *c)
     return is_right;
 }
 
+/* Call a method without arguments that are of matter; is it done? */
+static bool is_done(PyObject *from, const char *method, const char *format, PyObject *argument)
+{
+    PyObject *done =
+        from ? PyObject_CallMethod(from, method, format, argument, argument, argument) : NULL;
+
+    PyErr_Clear();
+    Py_XDECREF(done);
+    return done != NULL;
+}
+
+static bool is_inference_right(PyObject *torch)
+{
+    PyObject *mode;
+    bool is_right = direct.inference && !direct.inference() && !ask(bindings.inference, true);
+
+    if (!is_right)
+        return false;
+    mode = PyObject_CallMethod(torch, "inference_mode", NULL);
+    PyErr_Clear();
+    is_right = is_done(mode, "__enter__", NULL, NULL);
+    if (is_right) {
+        is_right = direct.inference() && ask(bindings.inference, false);
+        is_right = is_done(mode, "__exit__", "OOO", Py_None) && is_right;
+    }
+    Py_XDECREF(mode);
+    return is_right && !direct.inference();
+}
+
+/* What stands on the stack is not called here. */
+static bool is_number_right(PyObject *c)
+{
+    bool is_right = direct.n_function_modes && direct.n_function_modes() == 0 &&
+                    ask_n_function_modes() == 0 &&
+                    is_done(c, "_push_on_torch_function_stack", "O", Py_True);
+
+    if (!is_right)
+        return false;
+    is_right = direct.n_function_modes() == 1 && ask_n_function_modes() == 1;
+    return is_done(c, "_pop_torch_function_stack", NULL, NULL) && is_right &&
+           direct.n_function_modes() == 0;
+}
+
 static bool is_autocast_off(void)
 {
     return direct.are_excluded(autocast_keys);
@@ -115,11 +157,11 @@ static void find_direct(PyObject *torch, PyObject *c)
         symbol("libtorch_cpu.so", "_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv");
     if (!is_grad_right(c))
         direct.grad = NULL;
-    if (direct.inference && direct.inference() != ask(bindings.inference, false))
+    if (!is_inference_right(torch))
         direct.inference = NULL;
     if (!is_autocast_right(torch))
         direct.are_excluded = NULL;
-    if (direct.n_function_modes && direct.n_function_modes() != ask_n_function_modes())
+    if (!is_number_right(c))
         direct.n_function_modes = NULL;
 }
 
