@@ -88,15 +88,17 @@ void tc_map_clear(struct tc_map *map)
 
 bool tc_map_get(const struct tc_map *map, uint64_t key, uint64_t *value)
 {
-    size_t i;
+    size_t mask, i;
 
     if (!map->n)
         return false;
-    i = find_slot(map, key);
-    if (map->state[i] != SLOT_USED)
-        return false;
-    *value = map->slots[i].value;
-    return true;
+    mask = map->cap - 1;
+    for (i = (size_t)mix(key) & mask; map->state[i] != SLOT_FREE; i = (i + 1) & mask)
+        if (map->slots[i].key == key && map->state[i] == SLOT_USED) {
+            *value = map->slots[i].value;
+            return true;
+        }
+    return false;
 }
 
 void tc_map_put(struct tc_map *map, uint64_t key, uint64_t value)

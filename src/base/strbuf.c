@@ -17,6 +17,7 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 
+#define MAX_INT    20  /* characters of an int64_t */
 #define FIRST_SIZE 128 /* bytes: most names and lines need no more */
 
 void tc_strbuf_release(struct tc_strbuf *buf)
@@ -77,7 +78,7 @@ void tc_strbuf_add_int(struct tc_strbuf *buf, int64_t n)
                                 "25262728293031323334353637383940414243444546474849"
                                 "50515253545556575859606162636465666768697071727374"
                                 "75767778798081828384858687888990919293949596979899";
-    char digits[20], *end = digits + sizeof(digits), *p = end;
+    char digits[2 * MAX_INT] = {0}, *end = digits + MAX_INT, *p = end;
     uint64_t rest = n < 0 ? -(uint64_t)n : (uint64_t)n;
 
     for (; rest >= 10; rest /= 100) {
@@ -88,7 +89,11 @@ void tc_strbuf_add_int(struct tc_strbuf *buf, int64_t n)
         *--p = (char)('0' + rest);
     if (n < 0)
         *--p = '-';
-    tc_strbuf_add(buf, p, (size_t)(end - p));
+    if (MAX_INT >= buf->cap - buf->size)
+        tc_strbuf_reserve(buf, MAX_INT);
+    memcpy(buf->text + buf->size, p, MAX_INT); /* all, as a constant size needs no call */
+    buf->size += (size_t)(end - p);
+    buf->text[buf->size] = '\0';
 }
 
 static void add_escape(struct tc_strbuf *buf, uint32_t code)

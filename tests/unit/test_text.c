@@ -46,20 +46,32 @@ static void strbuf_takes_and_grows(void **state)
     free(text);
 }
 
-static void strbuf_integers(void **state)
+static void assert_integer(int64_t n)
 {
-    static const int64_t numbers[] = {0, 1, -1, 10, -10, INT64_MAX, INT64_MIN, 1234567890123};
     struct tc_strbuf buf = TC_STRBUF_INIT;
     char text[32];
 
-    (void)state;
-    for (size_t i = 0; i < N_OF(numbers); i++) {
-        tc_strbuf_reset(&buf);
-        tc_strbuf_add_int(&buf, numbers[i]);
-        snprintf(text, sizeof(text), "%lld", (long long)numbers[i]);
-        assert_string_equal(buf.text, text);
-    }
+    tc_strbuf_add_int(&buf, n);
+    snprintf(text, sizeof(text), "%lld", (long long)n);
+    assert_string_equal(buf.text, text);
+    assert_int_equal(buf.size, strlen(text));
     tc_strbuf_release(&buf);
+}
+
+static void strbuf_integers(void **state)
+{
+    (void)state;
+    assert_integer(0);
+    assert_integer(INT64_MAX);
+    assert_integer(INT64_MIN);
+    assert_integer(1234567890123);
+    for (int64_t power = 1; power < INT64_MAX / 10; power *= 10)
+        for (int64_t n = power - 2; n <= power + 2; n++) {
+            assert_integer(n);
+            assert_integer(-n);
+        }
+    for (int shift = 0; shift < 63; shift++)
+        assert_integer(INT64_C(1) << shift);
 }
 
 static void strbuf_escapes_json(void **state)
