@@ -31,6 +31,7 @@ struct known {
 static struct tc_map by_address;
 static TC_VEC(struct known) known;
 static size_t sweep_at = MIN_SWEPT;
+static unsigned n_sweeps;
 static int64_t last_serial;
 
 /*
@@ -55,6 +56,7 @@ static void drop_dead(void)
         }
     }
     known.n = n;
+    n_sweeps++;
     sweep_at = 2 * n > MIN_SWEPT ? 2 * n : MIN_SWEPT;
 }
 
@@ -140,6 +142,8 @@ int64_t tc_identity_tensor(PyObject *tensor)
 {
     struct known *k = find_known(tensor);
     int64_t serial = k ? k->serial : 0;
+    const size_t i = k ? (size_t)(k - known.items) : 0;
+    const unsigned n_sweeps_before = n_sweeps;
     PyObject *shield;
     uint64_t *piece;
 
@@ -151,7 +155,7 @@ int64_t tc_identity_tensor(PyObject *tensor)
     if (piece && !*piece)
         *piece = (uint64_t)++last_serial;
     serial = piece ? (int64_t)*piece : ++last_serial;
-    k = find_known(tensor); /* piece_of may have moved it */
+    k = n_sweeps == n_sweeps_before ? &known.items[i] : find_known(tensor); /* it may have moved */
     if (k)
         k->serial = serial;
     return serial;

@@ -21,6 +21,9 @@ static PyObject *names[TC_N_ATTRIBUTES];
 /* The properties of torch.Tensor in C, past the look-up of the attribute; NULL where unknown. */
 static PyGetSetDef *getters[TC_N_ATTRIBUTES];
 
+/* Methods of torch.Tensor without arguments, past their look-up; NULL where unknown. */
+static PyCFunction methods[TC_N_ATTRIBUTES];
+
 static struct {
     PyTypeObject *tensor, *parameter, *dtype_type, *device_type;
     PyObject *strided;
@@ -61,16 +64,21 @@ static void find_parameter(PyObject *module)
     Py_XDECREF(nn);
 }
 
-static PyGetSetDef *getter_of(PyObject *name)
+static PyCFunction method_of(const PyMethodDef *def)
 {
-    PyObject *property = PyObject_GetAttr((PyObject *)torch.tensor, name);
-    PyGetSetDef *found = NULL;
+    return (def->ml_flags & ~METH_COEXIST) == METH_NOARGS ? def->ml_meth : NULL;
+}
 
-    if (property && Py_IS_TYPE(property, &PyGetSetDescr_Type))
-        found = ((PyGetSetDescrObject *)property)->d_getset;
-    Py_XDECREF(property); /* the class keeps it */
+static void find_in_c(enum tc_tensor_attribute attribute)
+{
+    PyObject *found = PyObject_GetAttr((PyObject *)torch.tensor, names[attribute]);
+
+    if (found && Py_IS_TYPE(found, &PyGetSetDescr_Type))
+        getters[attribute] = ((PyGetSetDescrObject *)found)->d_getset;
+    if (found && Py_IS_TYPE(found, &PyMethodDescr_Type))
+        methods[attribute] = method_of(((PyMethodDescrObject *)found)->d_method);
+    Py_XDECREF(found); /* the class keeps it */
     PyErr_Clear();
-    return found;
 }
 
 bool tc_torch_init(PyObject *module)
@@ -81,7 +89,7 @@ bool tc_torch_init(PyObject *module)
         return false;
     find_parameter(module);
     for (size_t i = 0; i < TC_N_ATTRIBUTES; i++)
-        getters[i] = getter_of(names[i]);
+        find_in_c((enum tc_tensor_attribute)i);
     tc_dlpack_init((PyObject *)torch.tensor);
     tc_modes_find(module);
     c = PyObject_GetAttrString(module, "_C");
@@ -228,6 +236,8 @@ PyObject *tc_tensor_get(PyObject *tensor, enum tc_tensor_attribute attribute)
 
 PyObject *tc_tensor_call(PyObject *tensor, enum tc_tensor_attribute method)
 {
+    if (methods[method] && tc_tensor_is_exact(tensor))
+        return methods[method](tensor, NULL);
     return PyObject_CallMethodNoArgs(tensor, names[method]);
 }
 
