@@ -11,6 +11,7 @@ Commit 10 brings a torch that no index has: newer_torch/ stands in for it. Needs
 """
 
 import argparse
+import collections
 import json
 import os
 import pathlib
@@ -86,6 +87,21 @@ def begin(repository):
     return repository.shown("traincheck-infer", "--specific", "good1", "good2", "-o", "invariants.jsonl")
 
 
+def what_the_bytes_are(repository):
+    """What the page of the format quotes of the first set."""
+    path = repository.folder / "invariants.jsonl"
+    kinds = collections.Counter()
+    for line in map(json.loads, path.read_text().splitlines()):
+        about = line.get("params", [line])[0]
+        kinds["heading" if about is line and "subject" in line else "below" if "attribute" in line else
+              "alone" if "subject" in about else line.get("traincheck", "other")] += 1
+    invariants = kinds["below"] + kinds["alone"] + kinds["other"]
+    return [f"give {invariants:,} invariants in {path.stat().st_size / 1e6:.2f} MB.",
+            f"| facts below headings, without their text | {kinds['below']:,} |",
+            f"| facts that are alone with their subject | {kinds['alone']:,} |", f"| headings | {kinds['heading']:,} |",
+            f"| excerpts of two healthy runs | {kinds['excerpt']} |", f"| other invariants | {kinds['other']:,} |"]
+
+
 def without_check(printed):
     """Of an accept: the check that comes with it was shown before."""
     known = re.compile(r"traincheck-check: (read \d|\d+ invariants: |reports in )")
@@ -155,6 +171,7 @@ def main():
         folder.mkdir()
         repository = Repository(folder, options.bin.resolve(), options.python.absolute())
         page = HEAD.format(torch=torch) + f"\n## The first set\n\n{indented(begin(repository))}"
+        quoted = what_the_bytes_are(repository)
         for number, patch in enumerate(sorted((YEAR / "history").glob("*.patch")), 1):
             page += commit(repository, number, patch)
         page += end(repository)
@@ -168,7 +185,12 @@ def main():
     told = history.read_text()
     if f"with torch {torch}." not in told:
         print(f"torch {torch} is not the one of {history.name}: the page is not compared")
-    elif without_numbers(told) != without_numbers(page):
+        return
+    format_page = (ROOT / "docs" / "invariant-format.md").read_text()
+    missing = [text for text in quoted if text not in format_page]
+    if missing:
+        sys.exit(f"docs/invariant-format.md does not say: {missing}")
+    if without_numbers(told) != without_numbers(page):
         sys.stdout.write(page)
         sys.exit(f"{history} is not what the year prints: see above, or write it by --update")
 
