@@ -39,13 +39,13 @@ struct tc_accept_result {
 
 /*
  * First the file takes on new names of functions and classes: those of which the runs show what was
- * known of an old name that they do not have. It is judged by again. Of each invariant that broke:
- * it is learned from the runs anew, and takes the value that it has there; where it is not learned
- * from them, it goes. What the file's evidence tells nothing of comes in, with "seen":"once",
- * unless it may be chance. The others stay as they are, line by line. Excerpts become those of the
- * runs, unless one of these was not asked for everything. The header tells the date, the note, the
- * names and the counts, and each invariant that is replaced or new has the number of that entry as
- * `accepted`. Where all counts are 0 the file stays as it was.
+ * known of an old name that they do not have, and those that stand where it stood. It is judged by
+ * again. Of each invariant that broke: it is learned from the runs anew, and takes the value that
+ * it has there; where it is not learned from them, it goes. What the file's evidence tells nothing
+ * of comes in, with "seen":"once", unless it may be chance. The others stay as they are, line by
+ * line. Excerpts become those of the runs, unless one of these was not asked for everything. The
+ * header tells the date, the note, the names and the counts, and each invariant that is replaced or
+ * new has the number of that entry as `accepted`. Where all counts are 0 the file stays as it was.
  */
 TC_API enum tc_status tc_accept_run(const struct tc_accept_config *config,
                                     struct tc_accept_result *result, struct tc_notes *notes,

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
+
 struct tc_departures {
     const char **files; /* invariant files that have excerpts */
     size_t n_files;
@@ -264,6 +266,28 @@ static uint64_t n_steps_of(const struct tc_outline *run)
     return most;
 }
 
+/* The program itself is told first; NULL: its text is not there. */
+static const struct tc_script *program_of(const struct tc_scripts *scripts)
+{
+    const struct tc_script *first = scripts->items.n ? scripts->items.items[0] : NULL;
+
+    return first && first->lines ? first : NULL;
+}
+
+static void say_other_program(const struct tc_comparison *comparison, struct tc_error *err)
+{
+    const struct tc_script *healthy = program_of(&comparison->reference.scripts);
+    const struct tc_script *this = program_of(&comparison->run.scripts);
+
+    if (!healthy || !this)
+        tc_error_set(err, TC_E_FORMAT, "the script's source is not in both");
+    else if (!strcmp(tc_fs_base(healthy->at), tc_fs_base(this->at)))
+        tc_error_set(err, TC_E_FORMAT, "their %s is another program", tc_fs_base(this->at));
+    else
+        tc_error_set(err, TC_E_FORMAT, "they are runs of %s, and this is one of %s",
+                     tc_fs_base(healthy->at), tc_fs_base(this->at));
+}
+
 static void make(const struct tc_departures *departures, struct tc_departed_run *run,
                  uint64_t n_steps, struct tc_notes *notes)
 {
@@ -281,7 +305,7 @@ static void make(const struct tc_departures *departures, struct tc_departed_run 
     if (run->is_comparable && !tc_scripts_are_of_one_program(&run->comparison.reference.scripts,
                                                              &run->comparison.run.scripts)) {
         run->is_comparable = false;
-        tc_error_set(&err, TC_E_FORMAT, "it is of another program, or has no sources");
+        say_other_program(&run->comparison, &err);
     }
     if (!run->is_comparable)
         tc_notes_add(notes, "no-comparison", run->trace, 0,
