@@ -3,12 +3,15 @@
 
     benchmarks/plan/blind.py --bin build/bin [NAME...]
     benchmarks/plan/blind.py --bin build/bin --set places [NAME...]
+    benchmarks/plan/blind.py --bin build/bin --set layouts [NAME...]
 
 Those of blind/ were rebuilt from issue trackers by one who had not read the set-ups and bugs of this folder. Those of
-places/ are what the search for the place is developed on: stages and ranks with programs of their own, factors.
+places/ are what the search for the place is developed on: stages and ranks with programs of their own, factors. Those of layouts/
+were written from docs/plans.md alone: whole layouts, each with several bugs (--bug NAME).
 
 The healthy job must be verified, the other refuted; the first violation must name a line that the script marks with
-`# place`, in its first line (right) or in those that follow (below). The marks were set before the first run."""
+`# place` (`# place NAME...`: of these bugs), in its first line (right) or in those that follow (below). The marks were set
+before the first run."""
 import argparse
 import os
 import pathlib
@@ -30,7 +33,12 @@ PLACES = {
     "unscaled_in_part": {"tp": 2}, "balance_on_each_rank": {"tp": 3}, "partial_halved": {"tp": 2},
     "shards_written_back": {"dp": 2}, "norms_added": {"pp": 2},
 }
-SETS = {"blind": BLIND, "places": PLACES}
+LAYOUTS = {
+    "ulysses": {"sp": 3}, "megatron_sequence": {"tp": 2}, "zero_by_hand": {"dp": 3}, "experts": {"edp": 2, "ep": 2},
+    "one_forward_one_backward": {"pp": 2}, "titan": {"dp": 2, "tp": 2}, "zigzag": {"cp": 3},
+    "repeated_keys": {"kv": 2, "copies": 2}, "token_mean": {"dp": 2},
+}
+SETS = {"blind": BLIND, "places": PLACES, "layouts": LAYOUTS}
 VERDICT = {0: "verified", 1: "refuted", 2: "error", 3: "unjudged"}
 
 
@@ -62,16 +70,22 @@ def judge(bin_, plan, single):
     return VERDICT.get(done.returncode, f"status {done.returncode}"), done.stdout + done.stderr
 
 
+def bugs_of(script):
+    """The names in the marks of a script, in order; [""] where marks have no names."""
+    return list(dict.fromkeys(re.findall(r"\w+", " ".join(re.findall(r"# place(.*)$", script.read_text(), re.M))))) or [""]
+
+
 def try_one(bin_, work, script, axes):
+    """The verdict and the report of the healthy job ("healthy") and of each bug."""
     name, single = script.stem, work / f"{script.stem}-single"
     failed = capture(bin_, single, script, {})
     rows = {}
-    for kind, extra in (("healthy", ()), ("bug", ("--bug",))):
-        plan = work / f"{name}-{kind}"
-        failed = failed or capture(bin_, plan, script, axes, extra)
-        if failed:
-            rows[kind] = ("not captured", failed)
-            failed = None
+    for kind in ["healthy", *bugs_of(script)]:
+        extra = () if kind == "healthy" else ("--bug", kind) if kind else ("--bug",)
+        plan = work / f"{name}-{kind or 'bug'}"
+        why = failed or capture(bin_, plan, script, axes, extra)
+        if why:
+            rows[kind] = ("not captured", why)
             continue
         verdict, text = judge(bin_, plan, single)
         plan.with_suffix(".txt").write_text(text)
@@ -79,10 +93,11 @@ def try_one(bin_, work, script, axes):
     return rows
 
 
-def placed(script, text):
+def placed(script, bug, text):
     """(where the first violation names a line that the script marks, its first line): right, below (in the lines that
     follow), or wrong."""
-    marked = {n for n, line in enumerate(script.read_text().splitlines(), 1) if line.endswith("# place")}
+    marked = {n for n, line in enumerate(script.read_text().splitlines(), 1)
+              if re.search(rf"# place(?: .*)?\b{bug}\b" if bug else r"# place$", line)}
     lines = text.splitlines()
     start = next((i for i, line in enumerate(lines) if re.match(r"\S+\.py:\d+", line)), len(lines))
     end = next((i for i in range(start + 1, len(lines)) if not lines[i].startswith("    ")), len(lines))
@@ -91,6 +106,10 @@ def placed(script, text):
         return bool(marked & {int(n) for n in re.findall(rf"{script.stem}\.py:(\d+)", "\n".join(part))})
     first = lines[start] if start < len(lines) else ""
     return "right" if names([first]) else "below" if names(lines[start:end]) else "wrong", first
+
+
+def first_line(text):
+    return (text.strip().splitlines() or ["?"])[0][:200]
 
 
 def main():
@@ -108,13 +127,14 @@ def main():
     for name in args.names or SETS[args.set]:
         script, axes = HERE / args.set / f"{name}.py", SETS[args.set][name]
         rows = try_one(args.bin.resolve(), work, script, axes)
-        place, first = placed(script, rows["bug"][1])
-        n[place] += 1
-        ranks = " ".join(f"{axis}{size}" for axis, size in axes.items())
-        detail = first if rows["bug"][0] == "refuted" else rows["bug"][1].strip().splitlines()[0][:200]
-        print(f"| {name} | {ranks} | {rows['healthy'][0]} | {rows['bug'][0]} | {place} | {detail} |", flush=True)
-        if rows["healthy"][0] != "verified":
-            print(f"    healthy: {rows['healthy'][1].strip().splitlines()[0][:300]}", flush=True)
+        ranks, healthy = " ".join(f"{axis}{size}" for axis, size in axes.items()), rows.pop("healthy")
+        for bug, (verdict, text) in rows.items():
+            place, first = placed(script, bug, text)
+            n[place] += 1
+            detail = first if verdict == "refuted" else first_line(text)
+            print(f"| {name} {bug} | {ranks} | {healthy[0]} | {verdict} | {place} | {detail} |", flush=True)
+        if healthy[0] != "verified":
+            print(f"    healthy: {first_line(healthy[1])}", flush=True)
     print(", ".join(f"{count} {place}" for place, count in n.items()))
 
 
