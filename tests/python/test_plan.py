@@ -114,8 +114,7 @@ class TestStep(PlanCase):
 
     def test_a_state_of_the_optimizer_that_exists_is_a_start(self):
         self.assertEqual({n for n, i in self.single.inits.items() if i["init"] == "state"},
-                         {n + s for n in ("up", "down", "norm.weight", "norm.bias")
-                          for s in (":momentum_buffer", ".grad")})
+                         {n + ":momentum_buffer" for n in ("up", "down", "norm.weight", "norm.bias")})
 
     def test_a_buffer_that_steps_change_is_a_symbol(self):
         buffers = {n for n, i in self.single.inits.items() if i["init"] == "buffer"}
@@ -195,6 +194,14 @@ class TestStep(PlanCase):
             self.assertEqual(short.head["mesh"], [{"name": "world", "ranks": [0, 1]}])
             places = [{n: {**i, "by": None} for n, i in p.inits.items()} for p in (short, plan)]
             self.assertEqual(*places)
+
+    def test_a_dimension_over_two_axes(self):
+        self.work.joinpath("short").write_text("mesh outer=1 tp=2\nup 0 outer\nup 0 tp\ndown 1 tp\n")
+        self.plan(TENSOR_PARALLEL, "--plan-world", "2", "--plan-layout", self.work / "short", folder="short_plans")
+        for short, plan in zip(self.read("short_plans"), self.ranks, strict=True):
+            self.assertEqual((short.inits["up"]["global"], short.inits["up"]["at"]),
+                             (plan.inits["up"]["global"], plan.inits["up"]["at"]))
+            self.assertEqual(short.inits["up"]["by"], [[0, "outer"], [0, "tp"]])
 
     def test_what_gloo_copies_while_a_job_waits_is_no_operator(self):
         script = self.script(HEADER + """
@@ -528,6 +535,37 @@ for step in range(3):
 """
 
 
+PADDED = HEADER + """
+rank, world = 0, 1
+if "WORLD_SIZE" in os.environ:
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(0)
+model = nn.Linear(3, 2)
+grads, at = torch.zeros(10), 0  # two more than there are
+for p in model.parameters() if world > 1 else ():
+    p.grad = grads[at:at + p.numel()].view_as(p)
+    at += p.numel()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+for step in range(3):
+    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(step)).chunk(world)[rank]
+    model(x).square().mean().backward()
+    if world > 1:
+        dist.all_reduce(grads)
+        grads /= world
+    else:
+        grads = torch.cat([p.grad.flatten() for p in model.parameters()])
+    norm = grads.norm()
+    for p in model.parameters():
+        p.grad /= norm
+    optimizer.step()
+    if world > 1:
+        grads.zero_()
+    else:
+        optimizer.zero_grad()  # there is no gradient then
+"""
+
+
 class TestAnyOptimizer(VerdictCase):
     """Steps that no torch.optim.Optimizer makes, and scripts with fewer steps than asked for."""
 
@@ -539,6 +577,15 @@ class TestAnyOptimizer(VerdictCase):
         single, = self.read("single")
         self.assertEqual(set(single.results), {n + s for n in ("0.weight", "0.bias", "2.weight", "2.bias") for s in ("", ".grad")})
         code, text = self.verdict("three", "single")
+        self.assertEqual(code, 0, text)
+
+    def test_a_buffer_of_gradients_that_is_zero_and_padded_holds_numbers(self):
+        self.plan(PADDED, folder="single")
+        self.plan(PADDED, "--plan-world", "2", folder="two")
+        for plan in self.read("two"):
+            self.assertEqual({n for n, i in plan.inits.items() if i["init"] == "state"}, set())
+            self.assertEqual([c["data"] for c in plan.consts.values() if c["n"] == 10], [[0.0]])
+        code, text = self.verdict("two", "single")
         self.assertEqual(code, 0, text)
 
     def test_a_wrong_step_by_hand_is_refuted(self):

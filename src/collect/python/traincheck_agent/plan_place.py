@@ -180,8 +180,7 @@ class Layout:
         rows = [row for row in self.rows if fnmatch.fnmatchcase(name, row[0])]
         if not rows or self.world == 1:
             return None
-        whole, by = list(shape), []
-        starts = [[(0, size, 0)] for size in shape]  # runs: (local, length, global)
+        by, splits = [], {}  # dimension -> (position, n, parts): the first axis of several is the slowest
         for glob, dim, axis, parts in rows:
             if dim is None:
                 continue
@@ -189,12 +188,15 @@ class Layout:
                 raise LayoutError(f"{self.path}: {glob}: {name} has no dimension {dim}")
             dim %= len(shape)
             position, n = self.position(axis)
-            if whole[dim] != shape[dim] or whole[dim] % sum(parts):
+            before, times, first = splits.get(dim, (0, 1, parts))
+            if first != parts or shape[dim] % sum(parts):
                 raise LayoutError(f"{self.path}: {glob}: dimension {dim} of {name}, of size {shape[dim]}, cannot be "
                                   f"in {len(parts)} parts")
-            whole[dim] = shape[dim] * n
-            starts[dim] = _runs(shape[dim], parts, position, n)
+            splits[dim] = before * n + position, times * n, parts
             by.append([dim, axis])
+        whole = [size * splits[dim][1] if dim in splits else size for dim, size in enumerate(shape)]
+        starts = [_runs(size, splits[dim][2], *splits[dim][:2]) if dim in splits else [(0, size, 0)]
+                  for dim, size in enumerate(shape)]  # runs: (local, length, global)
         return _as_place(whole, by, starts)
 
 

@@ -214,10 +214,7 @@ class Recorder:
         """key: of the storage whose contents these are; flat may be a copy."""
         if self.kept_state is not None and self._add_copy(storage, flat, key):
             return
-        data = self._contents(flat)
-        if data and data.count(data[0]) == len(data):
-            data = data[:1]
-        self.consts.append({"const": storage, "n": flat.numel(), "dtype": str(flat.dtype)[6:], "data": data})
+        self.consts.append(self._const(storage, flat))
 
     def _add_copy(self, storage, flat, key):
         """Of parameters, as an operator before all others."""
@@ -241,6 +238,33 @@ class Recorder:
         n = tensor.untyped_storage().nbytes() // tensor.element_size()
         flat = torch.as_strided(tensor.detach(), (n,), (1,), 0)
         self._add_const(self.symbol(tensor)[1], flat, key_of(tensor))
+
+    def fill_gaps(self):
+        """Constants where storages of what the step starts from hold more: the end of a padded buffer."""
+        covered = {}
+        for line in self.inits:
+            covered.setdefault(line["t"][1], []).append(line["t"])
+        for storage in self.kept:
+            number = self.storages.get(storage._cdata)
+            if number in covered:
+                self._fill_gap(storage, number, covered.pop(number))
+
+    def _fill_gap(self, storage, number, references):
+        torch = sys.modules["torch"]
+        dtype = getattr(torch, references[0][5])
+        flat = torch.empty(0, dtype=dtype).set_(storage)
+        if sum(torch.Size(reference[3]).numel() for reference in references) >= flat.numel():
+            return
+        rest = flat.clone()
+        for _, _, offset, sizes, strides, _ in references:
+            rest.as_strided(sizes, strides, offset).zero_()
+        self.consts.append(self._const(number, rest))
+
+    def _const(self, number, flat):
+        """The line of a constant."""
+        data = self._contents(flat)
+        data = data[:1] if data and data.count(data[0]) == len(data) else data
+        return {"const": number, "n": flat.numel(), "dtype": str(flat.dtype)[6:], "data": data}
 
     def _before_write(self, tensor, is_overwritten):
         tensor = local(tensor)

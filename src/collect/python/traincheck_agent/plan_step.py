@@ -267,7 +267,7 @@ class Capture:
         for name, parameter in self.names.tensors.items():
             self._init("param", name, parameter, parameter, name)
         for name, parameter in self.names.tensors.items():
-            if parameter.grad is not None:
+            if parameter.grad is not None and local(parameter.grad).count_nonzero():  # what zero_grad has left is a constant
                 self._init("state", name + ".grad", parameter.grad, parameter, name)
         for name, buffer in self.names.buffers.items():
             self._begin_buffer(name, buffer)
@@ -278,6 +278,7 @@ class Capture:
             self.recorder.kept_state = plan_hand.Kept(self.names.tensors, self.recorder.derived or (), self.earlier[0],
                                                       self._give_up)
             self.recorder.derived = None
+        self.recorder.fill_gaps()
         self.recorder.active = self.recorder.in_step = True
 
     def _begin_buffer(self, name, buffer):
@@ -315,7 +316,10 @@ class Capture:
                 place, partial = plan_place.of_dtensor(candidate)
                 return place, partial if candidate is tensor else []
         shape = list(local(tensor).shape)
-        place = self.layout.place(owner, shape)
+        try:
+            place = self.layout.place(owner, shape)
+        except plan_place.LayoutError as error:
+            self.job.fail(str(error))
         return place or {"global": shape, "at": [0] * len(shape)}, []
 
     # ---- what is compared, and the file
