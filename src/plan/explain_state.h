@@ -100,6 +100,9 @@ uint32_t tc_story_departure(struct tc_story *s, uint32_t start, uint32_t *partia
 uint32_t tc_story_factors(struct tc_story *s, uint32_t op, uint32_t *ops, uint32_t most);
 /* Of these the one that explains the factor of r; op itself if none does. */
 uint32_t tc_story_factor_origin(struct tc_story *s, uint32_t op, const struct tc_related *r);
+/* Has the value no factor but those that right results have, too? A loss that is multiplied by the
+ * ranks, as the gradients are divided by them later. */
+bool tc_story_factor_is_trusted(struct tc_story *s, uint32_t op);
 /* Does the single job run this operator, too, at its line? */
 bool tc_story_is_in_single(const struct tc_story *s, uint32_t op);
 /* Of the summands of an operator, which are different multiples: where the one begins whose factor

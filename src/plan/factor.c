@@ -91,7 +91,19 @@ uint32_t tc_story_factors(struct tc_story *s, uint32_t op, uint32_t *ops, uint32
 
 /* ---- which of them is wrong ---------------------------------------------------------------- */
 
-/* What a right result is made of has the factors that it must have. */
+/* A right result has the factors that it must have; but a gradient that is 0 is right with any. */
+static bool tells_factors(const struct tc_story *s, const struct tc_plan_judged *judged)
+{
+    const struct tc_plan_judged *gradient = tc_plan_gradient_of(s->verdict, s->single, judged);
+    bool is_zero = true;
+
+    gradient = gradient ? gradient : judged;
+    for (int64_t i = 0; i < gradient->n && is_zero; i++)
+        is_zero = tc_el_same(gradient->values[0][i], TC_EL_ZERO);
+    return !judged->is_wrong && !is_zero;
+}
+
+/* A byte for each operator: is a right result made of it? */
 static const uint8_t *find_trusted(struct tc_story *s)
 {
     uint64_t number;
@@ -102,7 +114,7 @@ static const uint8_t *find_trusted(struct tc_story *s)
     for (size_t i = 0; i < s->rank->results.n; i++) {
         const struct tc_plan_result *r = &s->rank->results.items[i];
         if (!tc_map_get(&s->verdict->by_name, r->name, &number) ||
-            s->verdict->results.items[number].is_wrong)
+            !tells_factors(s, &s->verdict->results.items[number]))
             continue;
         uint32_t writer = tc_story_writer(s, r);
         if (writer != TC_NO_OP)
@@ -238,8 +250,7 @@ static uint32_t branch_start(struct tc_story *s, uint32_t op)
     return op;
 }
 
-/* Has it a factor that is wrong nowhere else? */
-static bool is_trusted(struct tc_story *s, uint32_t op)
+bool tc_story_factor_is_trusted(struct tc_story *s, uint32_t op)
 {
     uint32_t ops[MAX_ORIGINS], n = tc_story_factors(s, op, ops, MAX_ORIGINS);
     const uint8_t *trusted = find_trusted(s);
@@ -256,7 +267,7 @@ uint32_t tc_story_odd_summand(struct tc_story *s, uint32_t op)
 
     for (uint32_t k = 0; k < s->nodes[op].n_deps; k++) {
         uint32_t dep = s->nodes[op].deps[k], n;
-        if (!is_small(tc_story_relation(s, dep)) || is_trusted(s, dep) ||
+        if (!is_small(tc_story_relation(s, dep)) || tc_story_factor_is_trusted(s, dep) ||
             (n = count_alike(s, dep)) >= fewest)
             continue;
         fewest = n;

@@ -152,9 +152,9 @@ void tc_plan_describe_result(const struct tc_plan_set *single, tc_sym name, stru
     tc_strbuf_addf(out, "%s%s", text, is_start ? " after the step" : "");
 }
 
-bool tc_plan_follows_from_gradient(const struct tc_plan_verdict *v,
-                                   const struct tc_plan_set *single,
-                                   const struct tc_plan_judged *judged)
+const struct tc_plan_judged *tc_plan_gradient_of(const struct tc_plan_verdict *v,
+                                                 const struct tc_plan_set *single,
+                                                 const struct tc_plan_judged *judged)
 {
     struct tc_strbuf grad = TC_STRBUF_INIT;
     uint64_t number;
@@ -162,8 +162,17 @@ bool tc_plan_follows_from_gradient(const struct tc_plan_verdict *v,
     tc_strbuf_addf(&grad, "%s.grad", tc_strtab_text(single->names, judged->name));
     tc_sym sym = tc_strtab_find(single->names, grad.text, grad.size);
     tc_strbuf_release(&grad);
-    return sym != TC_NO_SYM && tc_map_get(&v->by_name, sym, &number) &&
-           v->results.items[number].is_wrong;
+    bool is_there = sym != TC_NO_SYM && tc_map_get(&v->by_name, sym, &number);
+    return is_there ? &v->results.items[number] : NULL;
+}
+
+bool tc_plan_follows_from_gradient(const struct tc_plan_verdict *v,
+                                   const struct tc_plan_set *single,
+                                   const struct tc_plan_judged *judged)
+{
+    const struct tc_plan_judged *gradient = tc_plan_gradient_of(v, single, judged);
+
+    return gradient && gradient->is_wrong;
 }
 
 static int compare_ranks(const void *a, const void *b)

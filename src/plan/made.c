@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#define MAX_TOLD 4 /* ranks that are named one by one */
-
 static const struct tc_grid alone = {.n = 1};
 
 /* The rank at a place of the grid. */
@@ -32,29 +30,58 @@ static void add_factor(struct tc_strbuf *text, const struct tc_related *r)
                        (long long)r->den);
 }
 
-/* "1/3 times a single-device value on rank 0, 1/5 times on rank 1" */
-static void tell_factors(const struct tc_story *s, const struct tc_related *each,
-                         struct tc_strbuf *text)
-{
-    tc_strbuf_adds(text, "each rank has a factor of its own: ");
-    for (uint32_t i = 0; i < s->grid.n && i < MAX_TOLD; i++) {
-        tc_strbuf_adds(text, i ? ", " : "");
-        add_factor(text, &each[i]);
-        tc_strbuf_addf(text, " the single-device value on rank %u", rank_at(s, i));
-    }
-}
-
-static void add_ranks(const struct tc_story *s, const struct tc_related *each, bool is_found,
-                      struct tc_strbuf *text)
+/* "rank 0", "ranks 0, 2-5": those whose place is marked. */
+static void add_ranks(const struct tc_story *s, const bool *is_marked, struct tc_strbuf *text)
 {
     uint32_t *ranks = tc_malloc(s->grid.n * sizeof(*ranks)), n = 0;
 
     for (uint32_t i = 0; i < s->grid.n; i++)
-        if (each[i].is_found == is_found)
+        if (is_marked[i])
             ranks[n++] = rank_at(s, i);
     tc_strbuf_adds(text, n > 1 ? "ranks " : "rank ");
     tc_plan_describe_ranks(ranks, n, text);
     tc_free(ranks);
+}
+
+/* "1/3 times the single-device value on rank 0, 1/5 times the single-device value on ranks 1, 2" */
+static void tell_factors(const struct tc_story *s, const struct tc_related *each,
+                         struct tc_strbuf *text)
+{
+    bool *is_told = tc_calloc(s->grid.n, sizeof(*is_told)),
+         *is_same = tc_calloc(s->grid.n, sizeof(*is_same));
+
+    tc_strbuf_adds(text, "ranks have factors of their own: ");
+    for (uint32_t i = 0; i < s->grid.n; i++) {
+        if (is_told[i])
+            continue;
+        for (uint32_t k = 0; k < s->grid.n; k++) {
+            is_same[k] = each[k].num == each[i].num && each[k].den == each[i].den;
+            is_told[k] = is_told[k] || is_same[k];
+        }
+        tc_strbuf_adds(text, i ? ", " : "");
+        add_factor(text, &each[i]);
+        tc_strbuf_adds(text, " the single-device value on ");
+        add_ranks(s, is_same, text);
+    }
+    tc_free(is_told);
+    tc_free(is_same);
+}
+
+/* "rank 0 has one, ranks 1, 2 have none" */
+static void tell_who_has_one(const struct tc_story *s, const struct tc_related *each,
+                             uint32_t n_found, struct tc_strbuf *text)
+{
+    bool *is_marked = tc_calloc(s->grid.n, sizeof(*is_marked));
+
+    for (uint32_t i = 0; i < s->grid.n; i++)
+        is_marked[i] = each[i].is_found;
+    add_ranks(s, is_marked, text);
+    tc_strbuf_adds(text, n_found > 1 ? " have one, " : " has one, ");
+    for (uint32_t i = 0; i < s->grid.n; i++)
+        is_marked[i] = !each[i].is_found;
+    add_ranks(s, is_marked, text);
+    tc_strbuf_adds(text, s->grid.n - n_found > 1 ? " have none" : " has none");
+    tc_free(is_marked);
 }
 
 /* The sum over the one axis without a rank; the size of the grid: none is a single-device value. */
@@ -121,16 +148,12 @@ static bool tell_each(const struct tc_story *s, const struct tc_related *each,
         n_found += each[i].is_found;
     if (!n_found)
         return false;
-    if (have_unlike_factors(s, each)) {
+    if (have_unlike_factors(s, each))
         tell_factors(s, each, text);
-    } else if (n_found == s->grid.n) {
+    else if (n_found == s->grid.n)
         tc_strbuf_adds(text, "each rank has one or a part of one, together they make up none");
-    } else {
-        add_ranks(s, each, true, text);
-        tc_strbuf_adds(text, n_found > 1 ? " have one, " : " has one, ");
-        add_ranks(s, each, false, text);
-        tc_strbuf_adds(text, s->grid.n - n_found > 1 ? " have none" : " has none");
-    }
+    else
+        tell_who_has_one(s, each, n_found, text);
     return true;
 }
 

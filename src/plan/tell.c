@@ -307,6 +307,30 @@ static struct tc_plan_finding tell_unlike(struct tc_story *s, const struct tc_pl
 }
 
 /* The place is that of what is missing: the plan of one device has its line. */
+static bool runs(const struct tc_plan_program *p, const struct tc_plan_op *op)
+{
+    for (size_t i = 0; i < p->ops.n; i++)
+        if (!strcmp(p->ops.items[i].src, op->src) && !strcmp(p->ops.items[i].name, op->name))
+            return true;
+    return false;
+}
+
+/* A rank that is not searched with these, has the result, too, and runs what is missing here: a
+ * stage that shares a parameter. TC_NO_OP: none. */
+static uint32_t other_holder(const struct tc_story *s, const struct tc_plan_judged *judged,
+                             const struct tc_plan_op *missing)
+{
+    for (uint32_t r = 0; r < s->parallel->world; r++) {
+        const struct tc_plan_rank *rank = &s->parallel->ranks[r];
+        if (s->place[r] != TC_NO_OP || !runs(rank->program, missing))
+            continue;
+        for (size_t i = 0; i < rank->results.n; i++)
+            if (rank->results.items[i].name == judged->name)
+                return r;
+    }
+    return TC_NO_OP;
+}
+
 struct tc_plan_finding tc_story_tell_left_out(struct tc_story *s,
                                               const struct tc_plan_judged *judged, uint32_t op,
                                               uint32_t missing, uint32_t user)
@@ -326,6 +350,12 @@ struct tc_plan_finding tc_story_tell_left_out(struct tc_story *s,
     tc_strbuf_adds(&text, " there, and is no part of what reaches ");
     add_op(&text, &s->program->ops.items[op]);
     f.hint = "no gradient goes this way: something is detached, or autograd knows nothing of it";
+    uint32_t holder = other_holder(s, judged, &ops[missing]);
+    if (holder != TC_NO_OP) {
+        tc_strbuf_addf(&text, ": rank %u, which has the parameter, too, adds it to its own",
+                       holder);
+        f.hint = "sum the gradient over the ranks that have the parameter";
+    }
     f.details = operands(s, op);
     f.drawing = tc_story_draw(s, judged, op, TC_NO_OP);
     f.text = tc_plan_keep(s->verdict, &text);
@@ -337,37 +367,47 @@ static bool is_on_all_ranks(const struct tc_story *s, uint32_t op)
     return tc_story_has_all(s, s->nodes[op].parts);
 }
 
+/* An operand is a sum over ranks that is not taken yet. */
+static void tell_partial(struct tc_story *s, uint32_t partial, struct tc_strbuf *text,
+                         struct tc_plan_finding *f)
+{
+    const struct tc_related *r = tc_story_relation(s, partial);
+    struct tc_strbuf axes = TC_STRBUF_INIT;
+
+    add_partial_axes(s, r, &axes);
+    tc_strbuf_addf(text,
+                   " departs at %s: it uses a value that is Partial(sum) over %s and must be "
+                   "Replicate: a reduction is missing after ",
+                   f->op, axes.text);
+    add_op(text, &s->program->ops.items[tc_story_origin(s, partial, r)]);
+    f->kind = "missing-reduction";
+    f->axis = tc_plan_keep(s->verdict, &axes);
+    f->hint = "sum it over these ranks before it is used";
+}
+
 struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
                                                const struct tc_plan_judged *judged, uint32_t op,
                                                uint32_t partial)
 {
     struct tc_plan_finding f = finding(s, judged, op);
-    struct tc_strbuf text = TC_STRBUF_INIT, axes = TC_STRBUF_INIT;
+    struct tc_strbuf text = TC_STRBUF_INIT;
     uint32_t factor = multiple(s, op), user = TC_NO_OP;
-    bool is_plain = partial == TC_NO_OP && factor == TC_NO_OP && !judged->is_undefined;
-    uint32_t missing = is_plain ? tc_story_left_out(s, op, &user) : TC_NO_OP;
+    bool is_whole = partial == TC_NO_OP && !judged->is_undefined;
+    bool is_unlike = is_whole && factor != TC_NO_OP && has_unlike_factors(s, op);
+    bool is_blamed = is_whole && factor != TC_NO_OP && !tc_story_factor_is_trusted(s, factor);
 
+    if (is_unlike || is_blamed)
+        return is_unlike ? tell_unlike(s, judged, op) : tell_multiple(s, judged, op, factor);
+    uint32_t missing = is_whole ? tc_story_left_out(s, op, &user) : TC_NO_OP;
     if (missing != TC_NO_OP)
         return tc_story_tell_left_out(s, judged, op, missing, user);
-    if (partial == TC_NO_OP && factor != TC_NO_OP && !judged->is_undefined)
-        return has_unlike_factors(s, op) ? tell_unlike(s, judged, op)
-                                         : tell_multiple(s, judged, op, factor);
     f.kind = "departure";
     tc_plan_describe_result(s->single, judged->name, &text);
     if (judged->is_undefined) {
         tc_strbuf_addf(&text, " depends on memory that nothing has written, read by %s", f.op);
         f.kind = "undefined";
     } else if (partial != TC_NO_OP) {
-        const struct tc_related *r = tc_story_relation(s, partial);
-        add_partial_axes(s, r, &axes);
-        tc_strbuf_addf(&text,
-                       " departs at %s: it uses a value that is Partial(sum) over %s and must be "
-                       "Replicate: a reduction is missing after ",
-                       f.op, axes.text);
-        add_op(&text, &s->program->ops.items[tc_story_origin(s, partial, r)]);
-        f.kind = "missing-reduction";
-        f.axis = tc_plan_keep(s->verdict, &axes);
-        f.hint = "sum it over these ranks before it is used";
+        tell_partial(s, partial, &text, &f);
     } else if (!is_on_all_ranks(s, op)) {
         tc_strbuf_addf(&text, " departs at %s, which rank %u runs and not all others do", f.op,
                        s->rank->rank);

@@ -88,6 +88,10 @@ struct tc_verify_config {
 const char *tc_plan_keep(struct tc_plan_verdict *v, struct tc_strbuf *text);
 /* "gradient of a.weight", "a.weight after the step", "loss" */
 void tc_plan_describe_result(const struct tc_plan_set *single, tc_sym name, struct tc_strbuf *out);
+/* The gradient of a parameter that is a result; NULL: there is none. */
+const struct tc_plan_judged *tc_plan_gradient_of(const struct tc_plan_verdict *v,
+                                                 const struct tc_plan_set *single,
+                                                 const struct tc_plan_judged *judged);
 /* Is the parameter wrong after the step because its gradient is? */
 bool tc_plan_follows_from_gradient(const struct tc_plan_verdict *v,
                                    const struct tc_plan_set *single,

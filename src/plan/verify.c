@@ -219,7 +219,8 @@ static enum tc_status evaluate_by(struct judge *j, enum tc_laws_mode laws, struc
 /*
  * The job is not the single-device computation if exp and log are functions of which nothing is
  * known. By their laws it may be. A job that is verified by one of them is: each is sound. If none
- * does, the one stays by which the fewest results differ.
+ * does, the one stays by which the fewest results differ. Where all differ by all of them, it is
+ * the first one with laws: what is right in a ring is known as such by these alone.
  */
 static enum tc_status evaluate_by_laws(struct judge *j, struct tc_error *err)
 {
@@ -232,7 +233,8 @@ static enum tc_status evaluate_by_laws(struct judge *j, struct tc_error *err)
         status = evaluate_by(j, laws, err);
         if (!status && v->outcome == TC_PLAN_VERIFIED)
             return TC_OK;
-        if (!j->has_fault && v->n_wrong < fewest) {
+        bool is_first = best == TC_LAWS_NONE && v->n_wrong == fewest;
+        if (!j->has_fault && (v->n_wrong < fewest || is_first)) {
             best = laws;
             fewest = v->n_wrong;
         }

@@ -143,7 +143,7 @@ class Made(unittest.TestCase):
             return lines[:2] + [op("aten.mul.Tensor", 9, doubled, self=tensor(0, ROWS, COLUMNS // RANKS), other=2 + rank)] + lines[2:]
         _, findings = check(change)
         self.assertEqual(findings[0]["at"].split(",")[0], "train.py:9")
-        self.assertIn("each rank has a factor of its own: 2 times the single-device value on rank 0, "
+        self.assertIn("ranks have factors of their own: 2 times the single-device value on rank 0, "
                       "3 times the single-device value on rank 1", findings[0]["text"])
 
 
