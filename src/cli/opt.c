@@ -10,22 +10,11 @@
 
 #include <string.h>
 
+#include "cli/opt_complete.h"
+#include "cli/opt_help.h"
+#include "cli/opt_man.h"
+#include "cli/opt_near.h"
 #include "cli/opt_value.h"
-
-/* What all tools have: answered here, never stored. Those without help are for packagers. */
-enum {
-    HELP,
-    VERSION,
-    COMPLETION,
-    MAN
-};
-static const struct tc_opt common[] = {
-    [HELP] = TC_OPT_SWITCH(FLAG, "help", 'h', 0, "show this text"),
-    [VERSION] = TC_OPT_SWITCH(FLAG, "version", 0, 0, "show versions"),
-    [COMPLETION] = TC_OPT_SPELLING(STRING, "completion", 0, "SHELL", 0),
-    [MAN] = TC_OPT_SPELLING(FLAG, "man", 0, NULL, 0),
-    TC_OPT_END,
-};
 
 struct words {
     struct tc_opt_parser *parser;
@@ -35,19 +24,9 @@ struct words {
     struct tc_error *err;
 };
 
-const struct tc_opt *tc_opt_row(const struct tc_opt_tool *tool, size_t i)
-{
-    const struct tc_opt *tables[] = {tool->shared, tool->options, common};
-    for (size_t t = 0; t < sizeof(tables) / sizeof(*tables); t++)
-        for (const struct tc_opt *row = tables[t]; row && row->name; row++)
-            if (i-- == 0)
-                return row;
-    return NULL;
-}
-
 static bool is_common(const struct tc_opt *opt)
 {
-    for (const struct tc_opt *row = common; row->name; row++)
+    for (const struct tc_opt *row = tc_opt_common; row->name; row++)
         if (row == opt)
             return true;
     return false;
@@ -89,17 +68,17 @@ static enum tc_status answer_common(const struct words *w, const struct tc_opt *
                                     const char *value)
 {
     const struct tc_opt_tool *tool = w->parser->tool;
-    switch (opt - common) {
-    case HELP:
+    switch (opt - tc_opt_common) {
+    case TC_OPT_COMMON_HELP:
         tc_opt_help(tool, w->answer);
         break;
-    case VERSION:
+    case TC_OPT_COMMON_VERSION:
         tc_opt_version(tool, w->answer);
         break;
-    case MAN:
+    case TC_OPT_COMMON_MAN:
         tc_opt_man(tool, w->answer);
         break;
-    case COMPLETION:
+    case TC_OPT_COMMON_COMPLETION:
         if (tc_opt_completion(tool, value, w->answer, w->err) != TC_OK)
             return TC_E_USAGE;
         break;

@@ -40,17 +40,4 @@ enum tc_status tc_opt_parse(struct tc_opt_parser *parser, int argc, char **argv,
 enum tc_status tc_opt_from_file(struct tc_opt_parser *parser, const char *name, const char *value,
                                 struct tc_error *err);
 
-/* Row i of what the tool shares with another one, which it needs first; then of its own table, then
- * of the options that all tools have. NULL at the end. */
-const struct tc_opt *tc_opt_row(const struct tc_opt_tool *tool, size_t i);
-/* The option most like a name that is none, or NULL if none is near. */
-const struct tc_opt *tc_opt_nearest(const struct tc_opt_tool *tool, const char *name);
-
-/* Texts made from the table. shell: bash, zsh or fish. */
-void tc_opt_help(const struct tc_opt_tool *tool, struct tc_strbuf *out);
-void tc_opt_version(const struct tc_opt_tool *tool, struct tc_strbuf *out);
-void tc_opt_man(const struct tc_opt_tool *tool, struct tc_strbuf *out);
-enum tc_status tc_opt_completion(const struct tc_opt_tool *tool, const char *shell,
-                                 struct tc_strbuf *out, struct tc_error *err);
-
 #endif /* TC_CLI_OPT_H */

@@ -6,7 +6,7 @@
  * with | between, anything else nothing. Words of the option come beside files,
  * or make a list with commas between.
  */
-#include "cli/opt.h"
+#include "cli/opt_complete.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * 80 columns whatever the terminal, so that pages and tests can quote it; the man page and
  * completion are made by others of the same rows. A row without help is not shown.
  */
-#include "cli/opt.h"
+#include "cli/opt_help.h"
 
 #include <string.h>
 

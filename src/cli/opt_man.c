@@ -2,7 +2,7 @@
 /*
  * opt_man.c - a man page made from a tool's table
  */
-#include "cli/opt.h"
+#include "cli/opt_man.h"
 
 #include <string.h>
 

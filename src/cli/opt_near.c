@@ -4,7 +4,7 @@
  *
  * Only rows with help are offered: the others are for packagers, or spellings of another tool.
  */
-#include "cli/opt.h"
+#include "cli/opt_near.h"
 
 #include <string.h>
 

@@ -80,4 +80,18 @@ struct tc_opt_parser {
     uint64_t from_file;     /* bit i: row i has its value from a file */
 };
 
+/* What all tools have. The parser answers these rows at once, and stores nothing. */
+enum {
+    TC_OPT_COMMON_HELP,
+    TC_OPT_COMMON_VERSION,
+    TC_OPT_COMMON_COMPLETION,
+    TC_OPT_COMMON_MAN,
+    TC_OPT_N_COMMON
+};
+extern const struct tc_opt tc_opt_common[TC_OPT_N_COMMON + 1]; /* TC_OPT_END is the last */
+
+/* Row i of what the tool shares with another one, which it needs first; then of its own table, then
+ * of tc_opt_common. NULL at the end. */
+const struct tc_opt *tc_opt_row(const struct tc_opt_tool *tool, size_t i);
+
 #endif /* TC_CLI_OPT_TABLE_H */

@@ -56,7 +56,7 @@ MAY_NAME = {
     "src/trace/foreign.h": ["import"],
 }
 # Folders in which each header declares what one .c file defines.
-OWN_HEADERS = ["fact"]
+OWN_HEADERS = ["cli", "fact"]
 DOORS = {
     r"cjson/|cJSON": ["src/base/json.c"],
     r"zstd|zdict": ["src/trace/zio.c"],
