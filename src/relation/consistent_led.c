@@ -89,7 +89,7 @@ static void lead(struct leading *leading, const struct tc_event *event,
     led->of = of->serial;
 }
 
-static void read(struct leading *leading, const struct tc_value *operand)
+static void note_read(struct leading *leading, const struct tc_value *operand)
 {
     uint64_t led;
 
@@ -122,9 +122,9 @@ static void on_call(struct leading *leading, const struct tc_strtab *symbols,
     leading->is_stored |=
         leading->led.n && (call->role == TC_ROLE_SAVE || call->role == TC_ROLE_LOAD);
     if (!writes)
-        read(leading, call->self);
+        note_read(leading, call->self);
     for (uint32_t pos = 0; leading->led.n && (operand = tc_call_next_tensor(call, &pos));)
-        read(leading, operand);
+        note_read(leading, operand);
 }
 
 /* ---- judging -------------------------------------------------------------------------------- */
