@@ -11,8 +11,10 @@ so what it computes on the way is no single-device value.
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
+import unittest.mock
 
 from options import OPTIONS, main
 
@@ -129,6 +131,15 @@ class Repair(unittest.TestCase):
                     for more in ([line, reduction(tensor(3, ROWS, 1), 20, "sum")] if line_of(line) == 15 else [line])]
         self.assert_first(change, "needless", 15, "without it, the wrong result is right")
 
+    def test_a_factor_after_it_is_told_as_such(self):
+        """All results are wrong by all laws: what is right before is known by these alone."""
+        def change(lines):
+            doubled = tensor(9, ROWS, 1)
+            return [*lines[:-1], op("aten.mul.Tensor", 18, doubled, self=lines[-1]["t"], other=2), {**lines[-1], "t": doubled}]
+        _, findings = check(change)
+        self.assertEqual(findings[0]["at"].split(",")[0], "train.py:18")
+        self.assertIn("2 times the single-device value", findings[0]["text"])
+
     def test_a_maximum_of_its_own(self):
         self.assert_first(without(11), "departure", 10, "with the maximum over tp after it, the wrong result is right")
 
@@ -136,15 +147,24 @@ class Repair(unittest.TestCase):
 class Made(unittest.TestCase):
     """What ranks have made where it is no single-device value."""
 
-    def test_a_factor_of_its_own_on_each_rank(self):
+    def scaled(self, factor_of):
+        """The first finding, where each rank multiplies its part of x by a factor."""
         def change(lines):
             rank, doubled = lines[0]["rank"], tensor(5, ROWS, COLUMNS // RANKS)
             lines = [json.loads(json.dumps(line).replace('["t", 0,', '["t", 5,')) if "op" in line else line for line in lines]
-            return lines[:2] + [op("aten.mul.Tensor", 9, doubled, self=tensor(0, ROWS, COLUMNS // RANKS), other=2 + rank)] + lines[2:]
+            return lines[:2] + [op("aten.mul.Tensor", 9, doubled, self=tensor(0, ROWS, COLUMNS // RANKS), other=factor_of(rank))] + lines[2:]
         _, findings = check(change)
         self.assertEqual(findings[0]["at"].split(",")[0], "train.py:9")
+        return findings[0]["text"]
+
+    def test_a_factor_of_its_own_on_each_rank(self):
         self.assertIn("ranks have factors of their own: 2 times the single-device value on rank 0, "
-                      "3 times the single-device value on rank 1", findings[0]["text"])
+                      "3 times the single-device value on rank 1", self.scaled(lambda rank: 2 + rank))
+
+    def test_factors_of_many_ranks_are_told_in_families(self):
+        with unittest.mock.patch.object(sys.modules[__name__], "RANKS", 5):
+            text = self.scaled(lambda rank: 2 + rank % 2 + rank // 4)
+        self.assertIn("2 times the single-device value on ranks 0, 2, 3 times the single-device value on ranks 1, 3, 4", text)
 
 
 if __name__ == "__main__":
