@@ -134,7 +134,7 @@ static void add_run(struct each_runs *runs, struct naming *naming, const char *t
 
 /* ---- an earlier check ---------------------------------------------------------------------- */
 
-static struct each_run *find(struct each_runs *runs, const struct tc_json *line)
+static struct each_run *run_of_line(struct each_runs *runs, const struct tc_json *line)
 {
     const char *trace = tc_json_text(tc_json_get(line, "run"));
     const char *stamp = tc_json_text(tc_json_get(line, "stamp"));
@@ -157,7 +157,7 @@ static void take_lines(struct each_runs *runs, const char *text)
     for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
         if (tc_json_parse(text, strcspn(text, "\n"), &line, NULL) != TC_OK)
             continue;
-        struct each_run *run = find(runs, line);
+        struct each_run *run = run_of_line(runs, line);
         if (run && !run->line) {
             run->line = line;
             run->is_skipped = true;

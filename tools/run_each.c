@@ -110,7 +110,7 @@ static struct tc_json *check_one(struct each *each, struct each_run *run, uint64
 /* ---- what is told of all ---------------------------------------------------------------------
  */
 
-static void tell(const struct each *each, const struct tc_json *line)
+static void print_run(const struct each *each, const struct tc_json *line)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
@@ -165,7 +165,7 @@ static void take(struct each *each, struct each_run *run, struct tc_json *line, 
     each->n_done++;
     each->json_bytes += json_bytes;
     for (; each->n_told < each->runs.n && each->runs.items[each->n_told].line; each->n_told++)
-        tell(each, each->runs.items[each->n_told].line);
+        print_run(each, each->runs.items[each->n_told].line);
     if (!each->status && tc_clock_ns() - each->written_ns > WRITE_NS) {
         each->status = write_all(each, &each->err);
         each->written_ns = tc_clock_ns();

@@ -52,7 +52,7 @@ struct watch {
 
 typedef TC_VEC(char *) words;
 
-static void add(words *argv, const char *word)
+static void add_word(words *argv, const char *word)
 {
     tc_vec_push(argv, tc_strdup(word));
 }
@@ -61,8 +61,8 @@ static void add_value(words *argv, const char *option, const char *value)
 {
     if (!value)
         return;
-    add(argv, option);
-    add(argv, value);
+    add_word(argv, option);
+    add_word(argv, value);
 }
 
 static void add_number(words *argv, const char *option, unsigned number)
@@ -93,8 +93,8 @@ static void add_options(const struct watch *watch, words *argv, const char *outp
 {
     const struct check_options *o = watch->options;
 
-    add(argv, "--json");
-    add(argv, "-q");
+    add_word(argv, "--json");
+    add_word(argv, "-q");
     add_value(argv, "-o", output_dir);
     add_value(argv, "--suppress", o->suppress);
     add_value(argv, "--on-violation", o->on_violation);
@@ -104,11 +104,11 @@ static void add_options(const struct watch *watch, words *argv, const char *outp
     add_number(argv, "--report-interval", o->report_interval_s);
     add_number(argv, "--hang-after", o->hang_after_s);
     if (o->no_html_report)
-        add(argv, "--no-html-report");
+        add_word(argv, "--no-html-report");
     if (o->delete_checked)
-        add(argv, "--delete-checked");
+        add_word(argv, "--delete-checked");
     if (o->strict)
-        add(argv, "--strict");
+        add_word(argv, "--strict");
 }
 
 static int spawn(struct followed *run, char *const *argv)
@@ -149,8 +149,8 @@ static void begin_run(struct watch *watch, const char *name, char *script)
     words argv = {0};
     int error = 0;
 
-    add(&argv, "traincheck-onlinecheck");
-    add(&argv, run.trace);
+    add_word(&argv, "traincheck-onlinecheck");
+    add_word(&argv, run.trace);
     const bool is_known = add_sets(watch, &argv, run.script);
     add_options(watch, &argv, output_dir);
     tc_vec_push(&argv, NULL);

@@ -34,7 +34,7 @@ static bool is_of(const struct tc_step_spread *s, size_t i, int64_t step)
     return s->items[i].first >> s->shift == step >> s->shift;
 }
 
-static void add(struct tc_step_spread *s, const struct tc_step_stretch *stretch)
+static void add_stretch(struct tc_step_spread *s, const struct tc_step_stretch *stretch)
 {
     for (;;) {
         size_t i = s->n;
@@ -59,7 +59,7 @@ void tc_step_spread_add(struct tc_step_spread *spread, int64_t step)
     const struct tc_step_stretch stretch = {step, step, 1};
 
     if (step >= 0)
-        add(spread, &stretch);
+        add_stretch(spread, &stretch);
 }
 
 void tc_step_spread_join(struct tc_step_spread *spread, const struct tc_step_spread *other)
@@ -67,5 +67,5 @@ void tc_step_spread_join(struct tc_step_spread *spread, const struct tc_step_spr
     while (spread->shift < other->shift)
         widen(spread);
     for (size_t i = 0; i < other->n; i++)
-        add(spread, &other->items[i]);
+        add_stretch(spread, &other->items[i]);
 }

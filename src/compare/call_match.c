@@ -39,7 +39,7 @@ static tc_sym place_in_reference(const struct tc_outline *run, tc_sym at)
     return found;
 }
 
-static tc_sym place_of(struct tc_outline *run, uint32_t site, bool is_reference)
+static tc_sym line_of_site(struct tc_outline *run, uint32_t site, bool is_reference)
 {
     const tc_sym at = run->context.sites->items.items[site].at;
 
@@ -92,7 +92,8 @@ static uint32_t *with_lines(const struct tc_compared_calls *calls, struct tc_out
 
     for (size_t i = 0; i < calls->n; i++) {
         const uint32_t site = calls->window->calls.items[calls->calls[i]].site;
-        numbers[i] = (uint32_t)tc_hash_mix(calls->tokens[i], place_of(run, site, is_reference), 1);
+        numbers[i] =
+            (uint32_t)tc_hash_mix(calls->tokens[i], line_of_site(run, site, is_reference), 1);
     }
     return numbers;
 }

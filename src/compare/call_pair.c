@@ -71,9 +71,9 @@ static tc_sym full_path(struct tc_pair_state *s, const struct place *place, tc_s
     return sym;
 }
 
-static struct tc_difference *add(struct tc_pair_state *s, const struct place *place,
-                                 enum tc_difference_kind kind, const struct tc_leaf *a,
-                                 const struct tc_leaf *b)
+static struct tc_difference *add_difference(struct tc_pair_state *s, const struct place *place,
+                                            enum tc_difference_kind kind, const struct tc_leaf *a,
+                                            const struct tc_leaf *b)
 {
     const struct tc_leaf *leaf = a ? a : b;
     struct tc_difference seen = tc_difference_seen(s, kind, TC_IS_OTHER);
@@ -263,7 +263,7 @@ static void tell_input(struct tc_pair_state *s, const struct place *place, const
 
     if (kind != TC_LEAF_CONTENT) {
         const bool is_seed = site->role == TC_ROLE_SEED;
-        d = add(s, place, is_seed ? TC_DIFFERENCE_DRAWS : TC_DIFFERENCE_ARGUMENTS, a, b);
+        d = add_difference(s, place, is_seed ? TC_DIFFERENCE_DRAWS : TC_DIFFERENCE_ARGUMENTS, a, b);
         if (d)
             d->is_seed = is_seed;
         if (is_seed) /* nothing that is drawn from here on is the same, told or not */
@@ -271,9 +271,9 @@ static void tell_input(struct tc_pair_state *s, const struct place *place, const
         return;
     }
     if (site->role == TC_ROLE_FORWARD && site->is_user)
-        add(s, place, TC_DIFFERENCE_DATA, a, b);
+        add_difference(s, place, TC_DIFFERENCE_DATA, a, b);
     else if (!s->pair->has_parted)
-        add(s, place, TC_DIFFERENCE_RESULTS, a, b);
+        add_difference(s, place, TC_DIFFERENCE_RESULTS, a, b);
 }
 
 static bool has_content(const struct tc_leaves *leaves)
@@ -294,20 +294,20 @@ static bool is_draw(const struct tc_pair_state *s, const struct tc_call_site *si
 static void tell_draw(struct tc_pair_state *s, const struct place *place, const struct tc_leaf *a,
                       const struct tc_leaf *b)
 {
-    add(s, place, TC_DIFFERENCE_DRAWS, a, b);
+    add_difference(s, place, TC_DIFFERENCE_DRAWS, a, b);
 }
 
 static void tell_batch(struct tc_pair_state *s, const struct place *place, const struct tc_leaf *a,
                        const struct tc_leaf *b)
 {
-    add(s, place, TC_DIFFERENCE_DATA, a, b);
+    add_difference(s, place, TC_DIFFERENCE_DATA, a, b);
 }
 
 /* Equal operands give another result. */
 static void tell_result(struct tc_pair_state *s, const struct place *place, const struct tc_leaf *a,
                         const struct tc_leaf *b)
 {
-    struct tc_difference *d = add(s, place, TC_DIFFERENCE_RESULTS, a, b);
+    struct tc_difference *d = add_difference(s, place, TC_DIFFERENCE_RESULTS, a, b);
 
     if (d)
         d->has_equal_operands = true;
@@ -321,7 +321,7 @@ static void tell_value(struct tc_pair_state *s, const struct place *place, const
     const struct tc_leaf *leaf = a ? a : b;
 
     if (!s->pair->has_parted && leaf->kind == TC_LEAF_CONTENT)
-        add(s, place, TC_DIFFERENCE_RESULTS, a, b);
+        add_difference(s, place, TC_DIFFERENCE_RESULTS, a, b);
 }
 
 struct tc_call_pair tc_call_pair_begin(struct tc_pair_state *s, const struct tc_course_call *a,
@@ -384,11 +384,11 @@ static void tell_variable(struct tc_pair_state *s, const struct place *place,
 {
     const bool is_content = (a ? a : b)->kind == TC_LEAF_CONTENT;
 
-    add(s, place,
-        !is_content           ? TC_DIFFERENCE_ARGUMENTS
-        : s->has_new_variable ? TC_DIFFERENCE_WEIGHTS
-                              : TC_DIFFERENCE_VARIABLES,
-        a, b);
+    add_difference(s, place,
+                   !is_content           ? TC_DIFFERENCE_ARGUMENTS
+                   : s->has_new_variable ? TC_DIFFERENCE_WEIGHTS
+                                         : TC_DIFFERENCE_VARIABLES,
+                   a, b);
 }
 
 /* Does the process of one of the runs hold a part of it? On another number of ranks that is another

@@ -71,8 +71,8 @@ static tc_sym path_of(struct tc_leaf_reader *reader, tc_sym path, const char *pa
     return (tc_sym)*slot;
 }
 
-static void add(const struct tc_leaf_reader *reader, struct tc_leaves *leaves, tc_sym path,
-                enum tc_leaf_kind kind, const struct tc_value *value)
+static void add_leaf(const struct tc_leaf_reader *reader, struct tc_leaves *leaves, tc_sym path,
+                     enum tc_leaf_kind kind, const struct tc_value *value)
 {
     const struct tc_leaf leaf = {
         .path = path,
@@ -128,7 +128,7 @@ static void read_members(struct tc_leaf_reader *reader, struct tc_leaves *leaves
         tc_sym inner = path_of(reader, path, m->key.text, m->key.size);
         reader->is_class = tc_str_is(m->key, "object") || tc_str_is(m->key, "more");
         if (meaning && is_tensor) {
-            add(reader, leaves, inner, TC_LEAF_CONTENT, &m->value);
+            add_leaf(reader, leaves, inner, TC_LEAF_CONTENT, &m->value);
             is_known = true;
         } else {
             read_value(reader, leaves, inner, &m->value);
@@ -146,12 +146,12 @@ static void read_value(struct tc_leaf_reader *reader, struct tc_leaves *leaves, 
     char part[16];
 
     if (v->kind == TC_VALUE_FLOAT) {
-        add(reader, leaves, path, TC_LEAF_NUMBER, v);
+        add_leaf(reader, leaves, path, TC_LEAF_NUMBER, v);
     } else if (v->kind == TC_VALUE_STR) {
         if (!is_chance(tc_value_str(v)))
-            add(reader, leaves, path, TC_LEAF_ARGUMENT, v);
+            add_leaf(reader, leaves, path, TC_LEAF_ARGUMENT, v);
     } else if (is_plain(v) || is_array_of_integers(v)) {
-        add(reader, leaves, path, TC_LEAF_ARGUMENT, v);
+        add_leaf(reader, leaves, path, TC_LEAF_ARGUMENT, v);
     } else if (v->kind == TC_VALUE_OBJECT) {
         read_members(reader, leaves, path, v);
     } else {
@@ -207,7 +207,7 @@ void tc_leaves_of_variable(struct tc_leaf_reader *reader, const struct tc_record
             tc_sym path =
                 path_of(reader, tc_strtab_intern(reader->symbols, "", 0), m->key.text, m->key.size);
             if (meaning && meaning->is == IS_CONTENT)
-                add(reader, leaves, path, TC_LEAF_CONTENT, &m->value);
+                add_leaf(reader, leaves, path, TC_LEAF_CONTENT, &m->value);
             else if (!meaning)
                 read_value(reader, leaves, path, &m->value);
         }

@@ -75,7 +75,7 @@ bool tc_leaf_distance(const struct tc_leaf *a, const struct tc_leaf *b, struct t
 /* ---- a window ------------------------------------------------------------------------------ */
 
 /* counts[i] is of those from 2^(i - LEAST) on; the first has what is below, too. */
-static size_t place_of(double relative)
+static size_t bin_of(double relative)
 {
     const int exponent = relative > 0 ? ilogb(relative) : -TC_CLOSENESS_LEAST;
 
@@ -101,7 +101,7 @@ void tc_closeness_note(struct tc_closeness *c, const struct tc_closeness_place *
         c->first_far = *place;
     }
     c->worst = fmax(c->worst, distance.relative);
-    c->counts[place_of(distance.relative)]++;
+    c->counts[bin_of(distance.relative)]++;
     c->n++;
 }
 

@@ -165,8 +165,9 @@ static void close_ranks(struct ranks *ranks)
 
 /* ---- two steps ------------------------------------------------------------------------------ */
 
-static void tell(struct tc_comparison *c, struct tc_differences *out, enum tc_difference_kind kind,
-                 const char *what, const struct step *step, const char *said)
+static void add_step_difference(struct tc_comparison *c, struct tc_differences *out,
+                                enum tc_difference_kind kind, const char *what,
+                                const struct step *step, const char *said)
 {
     bool is_first;
     const struct tc_difference seen = {
@@ -217,7 +218,8 @@ static void compare_rows(struct tc_comparison *c, struct tc_differences *out, co
                        "batch of that step",
                        n, a->n_rows);
     if (said.size)
-        tell(c, out, TC_DIFFERENCE_DATA, a->n_rows != b->n_rows ? "rows" : "batch", b, said.text);
+        add_step_difference(c, out, TC_DIFFERENCE_DATA, a->n_rows != b->n_rows ? "rows" : "batch",
+                            b, said.text);
     tc_strbuf_release(&said);
 }
 
@@ -230,7 +232,7 @@ static void compare_numbers(struct tc_comparison *c, struct tc_differences *out,
     if (relative <= TC_RANKS_ROUNDING)
         return;
     tc_strbuf_addf(&said, "the %s is %.6g in the mean of the ranks, was %.6g", what, b, a);
-    tell(c, out, TC_DIFFERENCE_RESULTS, what, step, said.text);
+    add_step_difference(c, out, TC_DIFFERENCE_RESULTS, what, step, said.text);
     tc_strbuf_release(&said);
 }
 
@@ -276,7 +278,7 @@ static void compare_variables(struct tc_comparison *c, struct tc_differences *ou
                    "%zu of %zu variables of all ranks together are other than those of the "
                    "reference, %s by %.2g of its norm",
                    held.n_far, held.n, tc_strtab_text(c->symbols, held.name), held.farthest);
-    tell(c, out, TC_DIFFERENCE_VARIABLES, "all ranks", step, said.text);
+    add_step_difference(c, out, TC_DIFFERENCE_VARIABLES, "all ranks", step, said.text);
     tc_strbuf_release(&said);
 }
 

@@ -10,8 +10,8 @@
 #include "base/strbuf.h"
 #include "compare/outline.h"
 
-static void add(struct tc_outline *run, const char *name, const char *value, size_t size,
-                bool is_option)
+static void add_setting(struct tc_outline *run, const char *name, const char *value, size_t size,
+                        bool is_option)
 {
     const struct tc_outline_setting setting = {
         .name = tc_arena_text(&run->arena, name, strlen(name)),
@@ -29,11 +29,11 @@ static void add_value(struct tc_outline *run, const char *name, const struct tc_
     if (!v)
         return;
     if (v->kind == TC_VALUE_STR) {
-        add(run, name, v->text, v->n, false);
+        add_setting(run, name, v->text, v->n, false);
         return;
     }
     tc_value_json(v, text, sizeof(text));
-    add(run, name, text, strlen(text), false);
+    add_setting(run, name, text, strlen(text), false);
 }
 
 /* How calls are recorded decides which calls a trace has. */
@@ -85,11 +85,11 @@ static void add_arguments(struct tc_outline *run, const struct tc_value *argv)
         if (has_value)
             i++;
         if (equals)
-            add(run, name.text, equals + 1, v->n - (size_t)(equals + 1 - v->text), true);
+            add_setting(run, name.text, equals + 1, v->n - (size_t)(equals + 1 - v->text), true);
         else if (has_value || !is_option(v))
-            add(run, name.text, argv->items[i].text, argv->items[i].n, true);
+            add_setting(run, name.text, argv->items[i].text, argv->items[i].n, true);
         else
-            add(run, name.text, "given", 5, true);
+            add_setting(run, name.text, "given", 5, true);
     }
     tc_strbuf_release(&name);
 }

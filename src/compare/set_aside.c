@@ -161,7 +161,8 @@ static bool is_healthy(const struct tc_difference *d, uint64_t n)
            d->n <= 2 * n;
 }
 
-static enum tc_set_aside judge(const struct tc_comparison *c, const struct tc_difference *d)
+static enum tc_set_aside reason_to_set_aside(const struct tc_comparison *c,
+                                             const struct tc_difference *d)
 {
     uint64_t n;
 
@@ -187,7 +188,7 @@ void tc_set_aside(struct tc_comparison *c)
     for (size_t i = 0; i < c->differences.items.n; i++) {
         struct tc_difference *d = c->differences.items.items[i];
         tc_edited_lines_find(c, d);
-        d->aside = judge(c, d);
+        d->aside = reason_to_set_aside(c, d);
         c->n_counted += d->aside == TC_ASIDE_NO;
     }
 }

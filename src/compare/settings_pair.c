@@ -11,7 +11,8 @@
 
 #include "replay/symbols.h"
 
-static const struct tc_outline_setting *find(const struct tc_outline *run, const char *name)
+static const struct tc_outline_setting *setting_named(const struct tc_outline *run,
+                                                      const char *name)
 {
     for (size_t i = 0; i < run->settings.n; i++)
         if (!strcmp(run->settings.items[i].name, name))
@@ -27,8 +28,9 @@ static bool is_path(const char *value)
     return strchr(value, '/') || (dot && dot > value && isalpha((unsigned char)dot[1]));
 }
 
-static void add(struct tc_comparison *c, struct tc_differences *out, const char *name,
-                const struct tc_outline_setting *a, const struct tc_outline_setting *b)
+static void add_setting_difference(struct tc_comparison *c, struct tc_differences *out,
+                                   const char *name, const struct tc_outline_setting *a,
+                                   const struct tc_outline_setting *b)
 {
     bool is_first;
     const bool is_option = (a ? a : b)->is_option;
@@ -58,16 +60,16 @@ static void compare_one(struct tc_comparison *c, struct tc_differences *out,
         return;
     if (either->is_option && (!a || is_path(a->value)) && (!b || is_path(b->value)))
         return;
-    add(c, out, either->name, a, b);
+    add_setting_difference(c, out, either->name, a, b);
 }
 
 void tc_settings_compare(struct tc_comparison *c, const struct tc_outline *a,
                          const struct tc_outline *b, struct tc_differences *out)
 {
     for (size_t i = 0; i < a->settings.n; i++)
-        compare_one(c, out, &a->settings.items[i], find(b, a->settings.items[i].name));
+        compare_one(c, out, &a->settings.items[i], setting_named(b, a->settings.items[i].name));
     for (size_t i = 0; i < b->settings.n; i++)
-        if (!find(a, b->settings.items[i].name))
+        if (!setting_named(a, b->settings.items[i].name))
             compare_one(c, out, NULL, &b->settings.items[i]);
 }
 
@@ -79,7 +81,7 @@ enum tc_status tc_settings_comparable(const struct tc_outline *a, const struct t
         return TC_OK;
     for (size_t i = 0; i < a->settings.n; i++) {
         const struct tc_outline_setting *x = &a->settings.items[i];
-        const struct tc_outline_setting *y = x->is_recording ? find(b, x->name) : x;
+        const struct tc_outline_setting *y = x->is_recording ? setting_named(b, x->name) : x;
         if (y && !strcmp(x->value, y->value))
             continue;
         return tc_error_set(err, TC_E_FORMAT,

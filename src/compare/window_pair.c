@@ -105,8 +105,8 @@ static struct gap within_both(const struct walk *w, struct gap gap)
 }
 
 /* The difference if it was not seen before, else NULL. */
-static struct tc_difference *add(struct walk *w, enum tc_difference_what what, uint32_t site_a,
-                                 uint32_t site_b, bool may_be_data)
+static struct tc_difference *add_if_new(struct walk *w, enum tc_difference_what what,
+                                        uint32_t site_a, uint32_t site_b, bool may_be_data)
 {
     struct tc_pair_state *s = w->state;
     struct tc_difference seen = tc_difference_seen(s, TC_DIFFERENCE_CALLS, what);
@@ -222,16 +222,17 @@ static void tell_gap(struct walk *w, struct gap gap)
         w->state->order++;
         if (alone && alone->moved_b) {
             alone->moved_b--;
-            struct tc_difference *d = add(w, TC_IS_MOVED, TC_NO_SITE, site_at(b, k), may_be_data);
+            struct tc_difference *d =
+                add_if_new(w, TC_IS_MOVED, TC_NO_SITE, site_at(b, k), may_be_data);
             if (d)
                 note_passed(w, d, k);
             k++;
         } else if (i < gap.a_end && k < gap.b_end && is_same_place(w, i, k)) {
-            add(w, TC_IS_REPLACED, site_at(a, i++), site_at(b, k++), may_be_data);
+            add_if_new(w, TC_IS_REPLACED, site_at(a, i++), site_at(b, k++), may_be_data);
         } else if (i < gap.a_end) {
-            add(w, TC_IS_MISSING, site_at(a, i++), TC_NO_SITE, may_be_data);
+            add_if_new(w, TC_IS_MISSING, site_at(a, i++), TC_NO_SITE, may_be_data);
         } else {
-            add(w, TC_IS_NEW, TC_NO_SITE, site_at(b, k++), may_be_data);
+            add_if_new(w, TC_IS_NEW, TC_NO_SITE, site_at(b, k++), may_be_data);
         }
         i = next_told(w, a, i, gap.a_end, true);
         k = next_told(w, b, k, gap.b_end, false);

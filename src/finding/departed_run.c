@@ -102,7 +102,7 @@ static size_t new_departure(struct making *m, enum tc_departure_kind kind)
     return m->run->departures.n - 1;
 }
 
-static const struct place *place_of(const struct making *m, const struct tc_script_edit *edit)
+static const struct place *place_of_edit(const struct making *m, const struct tc_script_edit *edit)
 {
     for (size_t i = 0; i < m->places.n; i++)
         if (m->places.items[i].edit.b == edit->b && m->places.items[i].edit.hunk == edit->hunk)
@@ -126,7 +126,7 @@ static void add_to(struct tc_map *words, const struct tc_map *more)
 static size_t departure_of_edit(struct making *m, const struct tc_script_edit *edit,
                                 enum tc_departure_kind kind)
 {
-    const struct place *known = place_of(m, edit);
+    const struct place *known = place_of_edit(m, edit);
     size_t departure = SIZE_MAX;
 
     if (known)
@@ -143,7 +143,7 @@ static size_t departure_of_edit(struct making *m, const struct tc_script_edit *e
     return departure;
 }
 
-static void add(struct making *m, size_t departure, const struct tc_difference *d)
+static void add_difference(struct making *m, size_t departure, const struct tc_difference *d)
 {
     tc_vec_push(&departure_at(m, departure)->differences, d);
 }
@@ -153,7 +153,7 @@ static void add_edited(struct making *m, const struct tc_difference *d)
     const struct tc_script_edit edit = edit_of(&m->run->comparison, d);
 
     if (edit.b)
-        add(m, departure_of_edit(m, &edit, TC_DEPARTURE_OF_EDIT), d);
+        add_difference(m, departure_of_edit(m, &edit, TC_DEPARTURE_OF_EDIT), d);
 }
 
 static void add_loose(struct making *m, const struct tc_difference *d)
@@ -168,7 +168,7 @@ static void add_loose(struct making *m, const struct tc_difference *d)
         departure--;
     else
         departure = new_departure(m, TC_DEPARTURE_LOOSE);
-    add(m, departure, d);
+    add_difference(m, departure, d);
 }
 
 /* ---- edits of which nothing tells ------------------------------------------------------------ */

@@ -30,8 +30,9 @@ static bool is_new(const struct tc_invariant *x, struct tc_strtab *symbols,
     return is;
 }
 
-static enum tc_status add(struct tc_set_file *file, struct tc_invariant *x,
-                          const struct tc_strtab *symbols, size_t number, struct tc_error *err)
+static enum tc_status add_invariant(struct tc_set_file *file, struct tc_invariant *x,
+                                    const struct tc_strtab *symbols, size_t number,
+                                    struct tc_error *err)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
@@ -68,7 +69,7 @@ enum tc_status tc_seen_once_add(struct tc_set_file *file, struct tc_strtab *keys
         struct tc_invariant *x = set.items.items[i];
         if (!is_new(x, set.symbols, keys) || may_be_chance(x, set.symbols))
             continue;
-        status = add(file, x, set.symbols, number, err);
+        status = add_invariant(file, x, set.symbols, number, err);
         ++*n;
     }
     tc_invariant_set_release(&set);

@@ -56,7 +56,8 @@ void tc_selections_release(struct tc_selections *selections)
     tc_vec_release(&selections->items);
 }
 
-static const struct tc_selection *find(const struct tc_selections *selections, const char *pipeline)
+static const struct tc_selection *selection_of_pipeline(const struct tc_selections *selections,
+                                                        const char *pipeline)
 {
     for (size_t i = 0; i < selections->items.n; i++)
         if (!strcmp(selections->items.items[i].pipeline, pipeline))
@@ -67,7 +68,7 @@ static const struct tc_selection *find(const struct tc_selections *selections, c
 bool tc_selections_tell(const struct tc_selections *selections, const char *pipeline,
                         const struct tc_strtab *symbols, const struct tc_invariant *invariant)
 {
-    const struct tc_selection *selection = find(selections, pipeline);
+    const struct tc_selection *selection = selection_of_pipeline(selections, pipeline);
     struct tc_strbuf what = TC_STRBUF_INIT;
     struct tc_interest needed;
     bool tells;

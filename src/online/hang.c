@@ -224,7 +224,7 @@ static void add_sentence(const struct tc_hang *hang, const struct ranks *ranks,
 }
 
 /* Where a rank is: in a call, behind one, or at its end. */
-static const struct open_call *place_of(const struct rank *rank)
+static const struct open_call *call_of_rank(const struct rank *rank)
 {
     const struct standing *s = rank->standing;
 
@@ -236,7 +236,7 @@ static const struct open_call *place_of(const struct rank *rank)
 static struct tc_json *rank_to_json(const struct tc_hang *hang, const struct rank *rank)
 {
     const struct standing *s = rank->standing;
-    const struct open_call *place = place_of(rank);
+    const struct open_call *place = call_of_rank(rank);
     struct tc_strbuf call = TC_STRBUF_INIT;
     struct tc_json *object = tc_json_object();
 
@@ -272,7 +272,7 @@ static const struct rank *first_to_look_at(const struct ranks *ranks)
 static void set_place(const struct tc_hang *hang, const struct rank *rank, uint64_t quiet_s,
                       struct tc_json *object)
 {
-    const struct open_call *place = place_of(rank);
+    const struct open_call *place = call_of_rank(rank);
     struct tc_strbuf when = TC_STRBUF_INIT;
 
     if (place->fn != TC_NO_SYM && place->at != TC_NO_SYM)

@@ -40,7 +40,7 @@ void tc_page_add(struct tc_strbuf *out, const char *text, size_t size, size_t ma
         tc_strbuf_adds(out, "\xe2\x80\xa6");
 }
 
-static void add(const struct page *p, const char *html)
+static void add_html(const struct page *p, const char *html)
 {
     tc_strbuf_adds(p->out, html);
 }
@@ -60,11 +60,11 @@ static void begin_row(const struct page *p, const char *name)
 static void add_texts(const struct page *p, const char *name, const char *of_a, const char *of_b)
 {
     begin_row(p, name);
-    add(p, "<td>");
+    add_html(p, "<td>");
     add_text(p, of_a);
-    add(p, "</td><td>");
+    add_html(p, "</td><td>");
     add_text(p, of_b);
-    add(p, "</td></tr>\n");
+    add_html(p, "</td></tr>\n");
 }
 
 static void add_counts(const struct page *p, const char *name, uint64_t of_a, uint64_t of_b)
@@ -83,21 +83,21 @@ static void add_settings(const struct page *p, const struct tc_outline *run, boo
 {
     bool is_any = false;
 
-    add(p, "<td>");
+    add_html(p, "<td>");
     for (size_t i = 0; i < run->settings.n; i++) {
         const struct tc_outline_setting *s = &run->settings.items[i];
         if (s->is_option != is_option || s->is_recording)
             continue;
-        add(p, is_any ? is_option ? " " : ", " : "");
+        add_html(p, is_any ? is_option ? " " : ", " : "");
         is_any = true;
         if (!is_option || s->name[0] == '-') {
             add_text(p, s->name);
-            add(p, " ");
+            add_html(p, " ");
         }
         if (!is_option || strcmp(s->value, "given") != 0)
             add_text(p, s->value);
     }
-    add(p, is_any ? "</td>" : "none</td>");
+    add_html(p, is_any ? "</td>" : "none</td>");
 }
 
 static void add_setting_row(const struct page *p, const char *name, bool is_option)
@@ -107,7 +107,7 @@ static void add_setting_row(const struct page *p, const char *name, bool is_opti
     begin_row(p, name);
     add_settings(p, &c->reference, is_option);
     add_settings(p, &c->run, is_option);
-    add(p, "</tr>\n");
+    add_html(p, "</tr>\n");
 }
 
 static void add_compared(const struct page *p)
@@ -127,20 +127,21 @@ static void add_compared(const struct page *p)
     if (c->unpaired_a + c->unpaired_b)
         tc_strbuf_addf(p->out, "; %zu process%s no like", c->unpaired_a + c->unpaired_b,
                        c->unpaired_a + c->unpaired_b == 1 ? " has" : "es have");
-    add(p, ". A window is a step, or what stands between steps.");
+    add_html(p, ". A window is a step, or what stands between steps.");
     for (size_t i = 0; i < c->healthy.n; i++) {
-        add(p, i ? ", " : " What differs between healthy runs, too, is set aside: ");
+        add_html(p, i ? ", " : " What differs between healthy runs, too, is set aside: ");
         add_text(p, c->healthy.items[i].name);
-        add(p, i + 1 == c->healthy.n ? "." : "");
+        add_html(p, i + 1 == c->healthy.n ? "." : "");
     }
-    add(p, "</p>\n");
+    add_html(p, "</p>\n");
 }
 
 static void add_runs(const struct page *p)
 {
     const struct tc_comparison *c = p->r->comparison;
 
-    add(p, "<h1>Two runs side by side</h1>\n<div class=\"scroll\"><table class=\"runs\"><thead><tr>"
+    add_html(
+        p, "<h1>Two runs side by side</h1>\n<div class=\"scroll\"><table class=\"runs\"><thead><tr>"
            "<td></td><th scope=\"col\">Reference</th><th scope=\"col\">This run</th></tr></thead>"
            "<tbody>\n");
     add_texts(p, "trace", c->reference.name, c->run.name);
@@ -150,7 +151,7 @@ static void add_runs(const struct page *p)
     add_counts(p, "ranks", (uint64_t)c->reference.world, (uint64_t)c->run.world);
     add_counts(p, "calls", c->reference.n_calls, c->run.n_calls);
     add_counts(p, "windows", c->reference.n_windows, c->run.n_windows);
-    add(p, "</tbody></table></div>\n");
+    add_html(p, "</tbody></table></div>\n");
     add_compared(p);
     if (c->resumed_at >= 0)
         tc_strbuf_addf(
@@ -178,19 +179,19 @@ static void add_about(const struct page *p, const struct tc_difference *d, bool 
     const char *at = tc_compare_at(p->r->comparison, d);
 
     tc_compare_when(p->r->comparison, d, &when);
-    add(p, "<span class=\"about\">");
+    add_html(p, "<span class=\"about\">");
     if (*at) {
-        add(p, "<code>");
+        add_html(p, "<code>");
         add_text(p, is_full ? at : tc_fs_base(at));
-        add(p, d->site_b == TC_NO_SITE ? "</code> of the reference" : "</code>");
-        add(p, !when.size ? "" : d->site_b == TC_NO_SITE ? ", " : " ");
+        add_html(p, d->site_b == TC_NO_SITE ? "</code> of the reference" : "</code>");
+        add_html(p, !when.size ? "" : d->site_b == TC_NO_SITE ? ", " : " ");
     }
     add_text(p, when.text ? when.text : "");
-    add(p, "</span>");
+    add_html(p, "</span>");
     if (d->aside) {
-        add(p, " <span class=\"aside\">Set aside: ");
-        add(p, tc_compare_why_aside(d->aside));
-        add(p, ".</span>");
+        add_html(p, " <span class=\"aside\">Set aside: ");
+        add_html(p, tc_compare_why_aside(d->aside));
+        add_html(p, ".</span>");
     }
     tc_strbuf_release(&when);
 }
@@ -200,14 +201,14 @@ static void add_difference(const struct page *p, const struct tc_difference *d, 
     struct tc_strbuf lines = TC_STRBUF_INIT;
     const bool is_quoted = has_code && tc_page_add_lines(p->r->comparison, d, &lines);
 
-    add(p, is_quoted ? "<li><details><summary>" : "<li><div class=\"plain\">");
+    add_html(p, is_quoted ? "<li><details><summary>" : "<li><div class=\"plain\">");
     add_sentence(p, d);
-    add(p, " ");
+    add_html(p, " ");
     add_about(p, d, false);
-    add(p, is_quoted ? "</summary>\n" : "</div></li>\n");
+    add_html(p, is_quoted ? "</summary>\n" : "</div></li>\n");
     if (is_quoted) {
         tc_strbuf_add(p->out, lines.text, lines.size);
-        add(p, "</details></li>\n");
+        add_html(p, "</details></li>\n");
     }
     tc_strbuf_release(&lines);
 }
@@ -217,21 +218,21 @@ static void add_first(const struct page *p)
     const struct tc_comparison *c = p->r->comparison;
     const struct tc_difference *first = tc_compare_first(p->r);
 
-    add(p, "<section id=\"first\"><h2>What differs first</h2>\n");
+    add_html(p, "<section id=\"first\"><h2>What differs first</h2>\n");
     if (!first) {
-        add(p, p->r->result->n_set_aside
-                   ? "<p class=\"lead none\">Nothing differs but what is set aside.</p>\n"
-                   : "<p class=\"lead none\">Nothing differs.</p>\n");
+        add_html(p, p->r->result->n_set_aside
+                        ? "<p class=\"lead none\">Nothing differs but what is set aside.</p>\n"
+                        : "<p class=\"lead none\">Nothing differs.</p>\n");
     } else {
-        add(p, "<p class=\"lead\">");
+        add_html(p, "<p class=\"lead\">");
         add_sentence(p, first);
-        add(p, "</p>\n<p>");
+        add_html(p, "</p>\n<p>");
         add_about(p, first, true);
-        add(p, "</p>\n");
+        add_html(p, "</p>\n");
         if (!tc_page_add_lines(c, first, p->out) && *tc_compare_at(c, first))
-            add(p, "<p class=\"faint\">The traces do not hold the lines of this file.</p>\n");
+            add_html(p, "<p class=\"faint\">The traces do not hold the lines of this file.</p>\n");
     }
-    add(p, "</section>\n");
+    add_html(p, "</section>\n");
 }
 
 /* ---- the sections -------------------------------------------------------------------------- */
@@ -261,11 +262,11 @@ static void add_list(const struct page *p, const struct group *g, size_t n)
 {
     size_t listed = 0;
 
-    add(p, "<ul>\n");
+    add_html(p, "<ul>\n");
     for (size_t i = 0; i < p->r->n && listed < MAX_LISTED && p->out->size < LIST_SIZE; i++)
         if (is_of(g, p->r->order[i]))
             add_difference(p, p->r->order[i], listed++ < MAX_WITH_CODE);
-    add(p, "</ul>\n");
+    add_html(p, "</ul>\n");
     if (listed < n)
         tc_strbuf_addf(p->out,
                        "<p class=\"faint\">%zu more %s not listed here; differences.jsonl has "
@@ -286,12 +287,12 @@ static void add_folded(const struct page *p, const struct group *g, size_t n)
     } else {
         tc_strbuf_addf(p->out, "<details><summary>%zu differences, the first: ", n);
         add_sentence(p, first);
-        add(p, " ");
+        add_html(p, " ");
         add_about(p, first, false);
-        add(p, "</summary>\n");
+        add_html(p, "</summary>\n");
     }
     add_list(p, g, n);
-    add(p, "</details>\n");
+    add_html(p, "</details>\n");
 }
 
 static void add_kind(const struct page *p, enum tc_difference_kind kind)
@@ -309,7 +310,7 @@ static void add_kind(const struct page *p, enum tc_difference_kind kind)
     if (!n && !n_aside)
         tc_strbuf_addf(p->out, "<p class=\"equal\">%s</p>",
                        tc_compare_nothing(p->r->comparison, kind));
-    add(p, "</div></div>\n");
+    add_html(p, "</div></div>\n");
 }
 
 /* ---- sources ------------------------------------------------------------------------------- */
@@ -322,9 +323,9 @@ static bool has_sources(const struct tc_comparison *c)
 /* "train.py: 1 line gone, 2 new" */
 static void say_source(const struct page *p, struct tc_file_pair pair)
 {
-    add(p, "<code>");
+    add_html(p, "<code>");
     add_text(p, tc_fs_base((pair.b ? pair.b : pair.a)->at));
-    add(p, "</code>");
+    add_html(p, "</code>");
     tc_compare_file(pair, p->out);
 }
 
@@ -332,22 +333,22 @@ static void add_sources_kind(const struct page *p)
 {
     size_t n;
 
-    add(p, "<div class=\"kind\"><h3>sources</h3>\n<div>");
+    add_html(p, "<div class=\"kind\"><h3>sources</h3>\n<div>");
     if (!has_sources(p->r->comparison)) {
-        add(p, "<p class=\"equal\">not in these traces</p></div></div>\n");
+        add_html(p, "<p class=\"equal\">not in these traces</p></div></div>\n");
         return;
     }
     struct tc_file_pair *pairs = tc_compare_files(p->r->comparison, &n);
-    add(p, "<ul>\n");
+    add_html(p, "<ul>\n");
     for (size_t i = 0; i < n; i++) {
-        add(p, "<li><div class=\"plain\">");
+        add_html(p, "<li><div class=\"plain\">");
         say_source(p, pairs[i]);
-        add(p, "</div></li>\n");
+        add_html(p, "</div></li>\n");
     }
     tc_free(pairs);
-    add(p, "</ul>\n");
-    add(p, n ? "<p><a href=\"#sources\">their lines</a></p>" : "<p class=\"equal\">equal</p>");
-    add(p, "</div></div>\n");
+    add_html(p, "</ul>\n");
+    add_html(p, n ? "<p><a href=\"#sources\">their lines</a></p>" : "<p class=\"equal\">equal</p>");
+    add_html(p, "</div></div>\n");
 }
 
 static void add_hunks(const struct page *p, struct tc_file_pair pair)
@@ -355,16 +356,16 @@ static void add_hunks(const struct page *p, struct tc_file_pair pair)
     const bool has_lines = (pair.b && pair.b->lines) || (pair.a && pair.a->lines);
 
     if (p->out->size >= SOURCES_SIZE || !has_lines) {
-        add(p, "<p>");
+        add_html(p, "<p>");
         say_source(p, pair);
-        add(p, has_lines ? "; not shown: the page is full.</p>\n" : ".</p>\n");
+        add_html(p, has_lines ? "; not shown: the page is full.</p>\n" : ".</p>\n");
         return;
     }
-    add(p, "<details><summary>");
+    add_html(p, "<details><summary>");
     say_source(p, pair);
-    add(p, "</summary>\n");
+    add_html(p, "</summary>\n");
     tc_page_add_hunks(pair.a, pair.b, SOURCES_SIZE, p->out);
-    add(p, "</details>\n");
+    add_html(p, "</details>\n");
 }
 
 static void add_sources(const struct page *p)
@@ -373,14 +374,14 @@ static void add_sources(const struct page *p)
 
     if (!has_sources(p->r->comparison))
         return;
-    add(p, "<section id=\"sources\"><h2>Lines of the sources</h2>\n");
+    add_html(p, "<section id=\"sources\"><h2>Lines of the sources</h2>\n");
     struct tc_file_pair *pairs = tc_compare_files(p->r->comparison, &n);
     for (size_t i = 0; i < n; i++)
         add_hunks(p, pairs[i]);
     tc_free(pairs);
     if (!n)
-        add(p, "<p class=\"equal\">The sources are equal.</p>\n");
-    add(p, "</section>\n");
+        add_html(p, "<p class=\"equal\">The sources are equal.</p>\n");
+    add_html(p, "</section>\n");
 }
 
 /* ---- the page ------------------------------------------------------------------------------ */
@@ -389,48 +390,48 @@ static void add_kinds(const struct page *p)
 {
     struct tc_strbuf parted = TC_STRBUF_INIT;
 
-    add(p, "<section id=\"all\"><h2>All that differs</h2>\n");
+    add_html(p, "<section id=\"all\"><h2>All that differs</h2>\n");
     for (int kind = 0; kind < TC_N_DIFFERENCE_KINDS; kind++) {
         add_kind(p, (enum tc_difference_kind)kind);
         if (kind == TC_DIFFERENCE_COMMAND)
             add_sources_kind(p);
     }
     if (tc_compare_parted(p->r->comparison, &parted)) {
-        add(p, "<div class=\"kind\"><h3>values part</h3>\n<div><p>");
+        add_html(p, "<div class=\"kind\"><h3>values part</h3>\n<div><p>");
         add_text(p, parted.text);
-        add(p, "</p></div></div>\n");
+        add_html(p, "</p></div></div>\n");
     }
-    add(p, "</section>\n");
+    add_html(p, "</section>\n");
     tc_strbuf_release(&parted);
 }
 
 static void add_footer(const struct page *p)
 {
-    add(p, "<footer>TrainCheck " TC_VERSION);
+    add_html(p, "<footer>TrainCheck " TC_VERSION);
     if (p->r->config->command_line) {
-        add(p, " &#183; <code>");
+        add_html(p, " &#183; <code>");
         add_text(p, p->r->config->command_line);
-        add(p, "</code>");
+        add_html(p, "</code>");
     }
-    add(p, "</footer>\n");
+    add_html(p, "</footer>\n");
 }
 
 void tc_compare_report_html(const struct tc_compare_report *r, struct tc_strbuf *out)
 {
     const struct page p = {r, out};
 
-    add(&p, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-            "<title>TrainCheck: two runs</title>\n<style>\n");
-    add(&p, tc_text_parts_css);
-    add(&p, tc_text_compare_css);
-    add(&p, "</style></head>\n<body>\n<main>\n");
+    add_html(&p, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+                 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                 "<title>TrainCheck: two runs</title>\n<style>\n");
+    add_html(&p, tc_text_parts_css);
+    add_html(&p, tc_text_compare_css);
+    add_html(&p, "</style></head>\n<body>\n<main>\n");
     add_runs(&p);
     add_first(&p);
     add_kinds(&p);
     tc_page_add_loss(r->comparison, out);
     add_sources(&p);
-    add(&p, "</main>\n");
+    add_html(&p, "</main>\n");
     add_footer(&p);
-    add(&p, "</body></html>\n");
+    add_html(&p, "</body></html>\n");
 }
