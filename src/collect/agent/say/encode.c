@@ -509,6 +509,10 @@ static void encode(struct encoder *e, PyObject *value)
         tc_encode_withheld(e->out, value);
         return;
     }
+    if (tc_tensor_is_exact(value)) { /* most values are */
+        encode_tensor(e, value);
+        return;
+    }
     if (tc_encode_scalar(e->out, value))
         return;
     if (tc_tensor_is(value))

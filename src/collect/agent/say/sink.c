@@ -243,18 +243,22 @@ static void *run(void *unused)
     return NULL;
 }
 
-/* The thread is started when there is something for it to do. Called with the lock held. */
-static void ensure_thread(void)
+static void start_thread(void)
 {
     struct tc_error err = {0};
 
-    if (sink.running || sink.paused || sink.failed)
-        return;
     sink.running = tc_thread_start(&sink.thread, run);
     if (!sink.running) {
         tc_error_set(&err, TC_E_IO, "cannot start the writing thread");
         fail(&err);
     }
+}
+
+/* The thread is started when there is something for it to do. Called with the lock held. */
+static void ensure_thread(void)
+{
+    if (!sink.running && !sink.paused && !sink.failed)
+        start_thread();
 }
 
 /* Have the thread write everything and end. */
