@@ -8,7 +8,6 @@
 #include "online/online.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,18 +20,19 @@
 #include "base/fs.h"
 #include "online/cause.h"
 #include "online/follow.h"
+#include "online/loop.h"
 #include "online/pace.h"
 #include "online/state.h"
 #include "online/teller.h"
 
 #define LOOK_MS       200  /* between looks at the folder without events */
 #define SOON_MS       5    /* after an event: several writes are one look */
+#define LOOK_SHARE    4    /* reading has so many times as long as looks take, of many files */
 #define GRACE_MS      1000 /* after the last process ended, a further one may begin */
 #define ENDING_MS     3000 /* what a command may need to end when its time is up */
 #define HURRY_MS      5000 /* waited for commands after a signal, however long they may take */
 #define DELETE_MS     5000 /* between deletions of what was checked, and marks of what was found */
 #define RECORDS       4096 /* read between looks at everything else: some 20 ms */
-#define LOOP_NEEDS    6    /* descriptors, at most: events, rings, signals, wake-ups */
 #define HANG_ID       "hang" /* of its command: no violation has such an id */
 #define GONE_IS_FINAL 3      /* looks in a row that found no folder where there was one */
 
@@ -53,6 +53,7 @@ struct online {
     uint64_t paced_ms;
     int n_gone;
     uint64_t reported_ms;
+    uint64_t look_ms;           /* how long the last look took */
     uint64_t deleted_ms, freed; /* when something was deleted last; bytes of disk so far */
     bool has_events, is_watching, is_changed;
     bool is_hung; /* and that was told */
@@ -184,7 +185,7 @@ static void on_event(uv_fs_event_t *event, const char *name, int events, int sta
     (void)name;
     (void)events;
     if (status == 0 && !uv_is_active((uv_handle_t *)&o->soon))
-        uv_timer_start(&o->soon, o->soon.timer_cb, SOON_MS, 0);
+        uv_timer_start(&o->soon, o->soon.timer_cb, SOON_MS + LOOK_SHARE * o->look_ms, 0);
 }
 
 /* Ask for events once the folder is there; where that fails the timer has to do. */
@@ -253,7 +254,6 @@ static void look(struct online *o)
         stop(o, status);
 }
 
-/* Nothing is left to be read: is the run over? */
 /* The command gets what it gets for a finding, as far as there is such a thing. */
 static void run_command_of_hang(struct online *o, const struct tc_json *finding)
 {
@@ -339,10 +339,18 @@ static void on_read(uv_idle_t *handle)
         stop(o, TC_E_INTERRUPTED);
 }
 
+/* Of thousands of files a look takes long, and events ask for one all the time. */
+static void note_look(struct online *o, uint64_t began_ns)
+{
+    o->look_ms = (uv_hrtime() - began_ns) / 1000000;
+    uv_timer_set_repeat(&o->look, LOOK_MS + LOOK_SHARE * o->look_ms);
+}
+
 static void on_look(uv_timer_t *timer)
 {
     struct online *o = timer->data;
     uint64_t interval_ms = 1000 * (uint64_t)o->config->report_interval_s;
+    const uint64_t began_ns = uv_hrtime();
 
     look(o);
     tc_follow_relieve(o->follow, uv_now(&o->loop));
@@ -360,32 +368,16 @@ static void on_look(uv_timer_t *timer)
         mark_found(o);
         delete_checked(o);
     }
+    note_look(o, began_ns);
     if (is_interrupted(o))
         stop(o, TC_E_INTERRUPTED);
 }
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-/* libuv ends the process where a pipe for signals cannot be made: ask before it does. */
-static int find_descriptors(void)
-{
-    int found[LOOP_NEEDS], n = 0, error = 0;
-
-    while (n < LOOP_NEEDS && !error) {
-        found[n] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-        if (found[n] < 0)
-            error = uv_translate_sys_error(errno);
-        else
-            n++;
-    }
-    while (n > 0)
-        close(found[--n]);
-    return error == UV_EBADF ? 0 : error; /* no standard error: nothing is known */
-}
-
 static enum tc_status init_loop(struct online *o)
 {
-    int error = find_descriptors();
+    int error = tc_loop_find_descriptors();
 
     if (!error)
         error = uv_loop_init(&o->loop);

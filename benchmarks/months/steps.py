@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does a live check of 10^7 steps that deletes what it has checked stay flat, in memory and on disk?
 
-usage: run.py [--bin DIR] [--steps N] [--json FILE]
+usage: steps.py [--bin DIR] [--steps N] [--json FILE]
 
 A writer appends frames of 2,000 steps, some ten records each, and one step in the midst in which no weight changes. It waits
 where the check is more than 256 MiB behind. A line for each tenth: steps, bytes of the file, of disk, memory of the check.
