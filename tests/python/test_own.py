@@ -64,6 +64,14 @@ class Own(Case):
         super().setUp()
         self.script(HELPERS, "helpers.py")
 
+    @classmethod
+    def setUpClass(cls):
+        """One run of SCRIPT, which several tests read."""
+        host = cls()
+        host.setUp()
+        cls.addClassCleanup(host.doCleanups)
+        cls.of_script = host.traced(SCRIPT)
+
     def calls_of(self, run):
         self.assert_no_errors(run)
         self.role = {r["fn"]: r["role"] for r in run.records() if r["type"] == "api"}
@@ -71,7 +79,7 @@ class Own(Case):
         return [r for r in run.records() if r["type"] == "call" and self.role[r["fn"]] == "own"]
 
     def test_what_is_traced(self):
-        run = self.traced(SCRIPT)
+        run = self.of_script
         calls = self.calls_of(run)
         self.assertEqual(run.out, "120 3 6 None tensor(True) 1.0 49.0\n")
         names = [r["fn"].removeprefix("__main__.") for r in calls]
@@ -85,7 +93,7 @@ class Own(Case):
         self.assertEqual(self.role["__main__.Net.norm"], "method")
 
     def test_what_is_told_of_a_call(self):
-        calls = self.calls_of(self.traced(SCRIPT))
+        calls = self.calls_of(self.of_script)
         by_name = {r["fn"].removeprefix("__main__."): r for r in reversed(calls)}
         evaluate = by_name["evaluate"]
         self.assertEqual((evaluate["at"], evaluate["by"]), ("script.py:37", "user"))
@@ -100,7 +108,7 @@ class Own(Case):
         self.assertEqual([r["args"]["values"] for r in calls if r["fn"] == "helpers.mean"][2], [{"more": 20}])
 
     def test_what_may_be_secret_is_left_out(self):
-        run = self.traced(SCRIPT)
+        run = self.of_script
         about = next(r for r in self.calls_of(run) if r["fn"] == "__main__.about")
         self.assertEqual(about["args"], {"options": {"dict": {"token": {"str": "", "len": 6}}}, "address": {"str": "", "len": 25},
                                          "long": {"str": "", "len": 120}, "short": "shown"})
@@ -140,7 +148,7 @@ class Own(Case):
         self.assertNotIn("hidden", json.dumps([r for r in run.records() if r["type"] not in ("process", "source")]))
 
     def test_they_are_around_no_call(self):
-        run = self.traced(SCRIPT)
+        run = self.of_script
         own = {r["id"] for r in self.calls_of(run)}
         self.assertFalse([r for r in run.records() if r.get("parent") in own])
         forward = next(r for r in run.records() if r["type"] == "call" and r["fn"] == "torch.nn.Module.__call__")
@@ -159,7 +167,7 @@ class Own(Case):
         self.assertEqual([(r["by"], r["at"]) for r in self.calls_of(run) if r["fn"] == "__main__.double"], [("user", "script.py:6")])
 
     def test_loaders_that_the_script_makes(self):
-        run = self.traced(SCRIPT)
+        run = self.of_script
         self.assert_no_errors(run)
         made = [r for r in run.records() if r["type"] == "call" and r["fn"].startswith("torch.utils.data.") and r["fn"].endswith("__init__")]
         self.assertEqual([r["fn"] for r in made], ["torch.utils.data.DataLoader.__init__"] * 2)

@@ -4,7 +4,7 @@ import json
 import subprocess
 import unittest
 
-from traced import BIN, Case
+from traced import BIN, Case, Warm
 
 LOOP = """
 import torch
@@ -311,7 +311,7 @@ x.view(3, 2); x.permute(1, 0); x.max(dim=1); x.to(torch.float64); x.size(); x.is
         self.assertEqual([c["fn"] for c in self.calls(run) if c["fn"].startswith("torch.Tensor")], [])
 
 
-class Checked(Case):
+class Checked(Warm):
     """Invariants of two full runs, and what they say of other runs."""
 
     def tool(self, name, *args):
@@ -321,7 +321,7 @@ class Checked(Case):
         return done
 
     def trace(self, text, folder, *options):
-        run = self.collect(*options, self.script(text), folder=folder)
+        run = self.trace_script(self.script(text), options=options, folder=folder)
         self.assertEqual((run.code, run.err), (0, ""))
         return run
 
@@ -355,7 +355,7 @@ class Checked(Case):
         (self.work / "one.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (header, chosen, stepped)))
         with (self.work / "invariants.jsonl").open("a") as file:
             file.write("".join(json.dumps(line) + "\n" for line in (chosen, of_settings)))
-        run = self.trace(LOOP, "selective", "-i", "one.jsonl")
+        run = self.trace(LOOP, "selective", "-i", self.work / "one.jsonl")
         selection = run.records()[0]["selection"]
         self.assertIn("torch.nn.functional.batch_norm", selection["apis"])
         self.assertIn("torch.optim.Optimizer.step", selection["apis"])  # of a phase

@@ -6,7 +6,7 @@ D next batch, Z zero_grad, F root forward, B backward, S step, L scheduler, T tr
 import re
 import unittest
 
-from traced import Case, PYTHON, has_package
+from traced import PYTHON, Warm, has_package
 
 SETUP = """
 import torch
@@ -23,7 +23,7 @@ LETTERS = {"__next__": "D", "zero_grad": "Z", "__call__": "F", "backward": "B", 
            "train": "T", "eval": "E"}
 
 
-class Steps(Case):
+class Steps(Warm):
     def shape(self, run):
         out = []
         for r in run.records():
@@ -287,7 +287,7 @@ transformers.Trainer(Wrap(), args, train_dataset=data, eval_dataset=data).train(
 )
 
 
-class Table(Case):
+class Table(Warm):
     def letter(self, call, roles):
         names = call["fn"].split(".")
         for name in (".".join(names[-2:]), names[-1]):

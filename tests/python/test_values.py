@@ -2,7 +2,7 @@
 """Digests of tensors: equal contents equal digest, any changed element another one, whatever the layout."""
 import unittest
 
-from traced import Case
+from traced import Warm
 
 SCRIPT = """
 import torch
@@ -20,7 +20,7 @@ types = dict(f32=base, f64=base.double(), f16=base.half(), bf16=base.bfloat16(),
 """
 
 
-class Digests(Case):
+class Digests(Warm):
     def digests(self, text):
         run = self.traced(SCRIPT + text + "\nholder()\n")
         self.assertEqual((run.code, run.err), (0, ""))

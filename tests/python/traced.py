@@ -108,6 +108,100 @@ class Case(unittest.TestCase):
                 and all(r.get(key) == value for key, value in wanted.items())]
 
 
+# Each line of stdin is [folder, environment, script, arguments...]. The script runs there in a child, as __main__.
+IN_CHILDREN = """
+import atexit, json, os, runpy, sys, threading, traceback
+import torch._dynamo  # an optimizer would import it, in each child
+
+def redirect(number, path):
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(file, number)
+    os.close(file)
+
+def enter(folder, env):
+    os.chdir(folder)
+    redirect(1, "stdout")
+    redirect(2, "stderr")
+    os.environ.update(env)
+    sys.path[0] = os.path.dirname(sys.argv[0])
+    if "PYTHONPATH" in env:
+        sys.path.insert(1, env["PYTHONPATH"])
+
+def run():
+    try:
+        runpy.run_path(sys.argv[0], run_name="__main__")
+        code = 0
+    except Exception:
+        traceback.print_exc()
+        code = 1
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # to take torch down takes longer than most scripts
+
+for line in sys.stdin:
+    folder, env, *sys.argv = json.loads(line)
+    child = os.fork()
+    if not child:
+        enter(folder, env)
+        run()
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+class Warm(Case):
+    """Scripts run in children of an interpreter that has imported torch, as that takes longer than most scripts. The agent is
+    in that interpreter from its start, and a child is traced as a process of its own. For `collect` of `Case` is what a test
+    asks of the collector itself: what it says, its exit status, how the script is started."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls._hosts = {}
+
+    @classmethod
+    def _host(cls, command, env):
+        """The process that runs `command` in `env` for this class, and the folder of its traces."""
+        key = command, tuple(env.items())
+        if key not in cls._hosts:
+            folder = pathlib.Path(tempfile.mkdtemp(prefix="tc-warm-"))
+            cls.addClassCleanup(shutil.rmtree, folder, True)
+            (folder / "host.py").write_text(IN_CHILDREN)
+            into = ("-o", folder / "trace") if len(command) > 1 else ()
+            words = [str(word) for word in (*command, *into, folder / "host.py")]
+            process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder,
+                                       env={**os.environ, **env})
+            cls.addClassCleanup(process.__exit__, None, None, None)
+            cls._hosts[key] = process, folder / "trace"
+        return cls._hosts[key]
+
+    def _run(self, host, script, args, env, folder=None):
+        """One script in a child, which has `env` besides; the files of its trace are moved to `folder`."""
+        process, traces = host
+        request = [str(self.work), env or {}, str(script), *map(str, args)]
+        print(json.dumps(request), file=process.stdin, flush=True)
+        answer = process.stdout.readline()
+        self.assertTrue(answer, f"it ended: {process.args}")
+        if folder:
+            shutil.rmtree(folder, True)
+            folder.mkdir()
+            for file in traces.glob("trace_*"):
+                file.rename(folder / file.name)
+        out, err = ((self.work / name).read_text() for name in ("stdout", "stderr"))
+        return Run(subprocess.CompletedProcess(request, int(answer), out, err), folder)
+
+    def plain(self, text, *args, env=None):
+        return self._run(self._host((PYTHON,), {}), self.script(text), args, env)
+
+    def trace_script(self, script, *args, options=(), env=None, folder="trace", host_env=None):
+        """`host_env` is what the agent, or the loader of libraries, reads when the process starts."""
+        host = self._host((BIN / "traincheck-collect", "-q", "--python", PYTHON, *options), host_env or {})
+        return self._run(host, script, args, env, self.work / folder)
+
+    def traced(self, text, *args, options=(), env=None):
+        return self.trace_script(self.script(text), *args, options=options, env=env)
+
+
 MARK = 70_000_000  # seeds that no test uses
 IN_TURN = f"""
 import runpy, sys, torch
