@@ -213,7 +213,8 @@ setup_site() {
     setup_apart mkdocs "${packages[@]}"
 }
 
-# $1: build folder, then options of cmake. A folder that was configured elsewhere starts anew.
+# $1: build folder, then options of cmake; build_target in the environment: what to build. A folder that was configured
+# elsewhere starts anew.
 configure_and_build() {
     local folder=$1 fresh=()
     shift
@@ -223,7 +224,7 @@ configure_and_build() {
     fi
     quietly cmake ${fresh[@]+"${fresh[@]}"} -S "$root" -B "$folder" \
         "-DTRAINCHECK_PYTHONS=$python${more_pythons:-}" "$@"
-    quietly cmake --build "$folder" --parallel "$(nproc)"
+    quietly cmake --build "$folder" --parallel "$(nproc)" --target "${build_target:-all}"
 }
 
 setup_all() {
