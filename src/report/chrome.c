@@ -219,6 +219,5 @@ static enum tc_status write_file(const struct tc_report_input *input, const char
 const struct tc_report tc_report_chrome = {
     .name = "chrome",
     .file = "chrome_trace.json",
-    .summary = "calls, steps and violations for Perfetto",
     .write = write_file,
 };

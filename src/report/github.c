@@ -74,6 +74,5 @@ static void print(const struct tc_report_input *input, struct tc_strbuf *out)
 
 const struct tc_report tc_report_github = {
     .name = "github",
-    .summary = "annotations of a GitHub workflow, on stdout",
     .print = print,
 };

@@ -72,6 +72,5 @@ static void print(const struct tc_report_input *input, struct tc_strbuf *out)
 
 const struct tc_report tc_report_html = {
     .file = "report.html",
-    .summary = "for a browser",
     .print = print,
 };

@@ -174,6 +174,5 @@ static void print(const struct tc_report_input *input, struct tc_strbuf *out)
 
 const struct tc_report tc_report_summary = {
     .file = "violations_summary.json",
-    .summary = "counts, findings, versions, notes",
     .print = print,
 };

@@ -220,12 +220,10 @@ static void print_findings(const struct tc_report_input *input, struct tc_strbuf
 
 const struct tc_report tc_report_findings = {
     .file = "findings.jsonl",
-    .summary = "one finding a line",
     .print = print_findings,
 };
 
 const struct tc_report tc_report_violations = {
     .file = "violations.jsonl",
-    .summary = "one violation a line",
     .print = print,
 };

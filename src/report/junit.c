@@ -96,6 +96,5 @@ static void print(const struct tc_report_input *input, struct tc_strbuf *out)
 const struct tc_report tc_report_junit = {
     .name = "junit",
     .file = "junit.xml",
-    .summary = "JUnit XML, a test case for each invariant, a failure for each finding",
     .print = print,
 };

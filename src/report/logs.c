@@ -107,11 +107,10 @@ static void print_suppressed(const struct tc_report_input *input, struct tc_strb
     }
 }
 
-#define LOG(verdict)                                    \
-    const struct tc_report tc_report_##verdict = {      \
-        .file = #verdict ".log",                        \
-        .summary = "invariants by verdict, one a line", \
-        .print = print_##verdict,                       \
+#define LOG(verdict)                               \
+    const struct tc_report tc_report_##verdict = { \
+        .file = #verdict ".log",                   \
+        .print = print_##verdict,                  \
     }
 
 LOG(failed);

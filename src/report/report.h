@@ -44,7 +44,6 @@ struct tc_report_input {
 struct tc_report {
     const char *name; /* in --format; NULL: written always */
     const char *file; /* in the output folder; NULL: goes to stdout */
-    const char *summary;
     void (*print)(const struct tc_report_input *input, struct tc_strbuf *out);
     /* For what may be larger than memory: writes the file itself. One of the two is NULL. */
     enum tc_status (*write)(const struct tc_report_input *input, const char *path,

@@ -153,6 +153,5 @@ static void print(const struct tc_report_input *input, struct tc_strbuf *out)
 const struct tc_report tc_report_sarif = {
     .name = "sarif",
     .file = "report.sarif",
-    .summary = "SARIF 2.1.0, for code scanning",
     .print = print,
 };
