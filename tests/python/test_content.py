@@ -2,10 +2,15 @@
 """What the trace tells of content: each of these mistakes is told by fields of the trace, and its healthy twin by the same."""
 import json
 import math
+import pathlib
 import re
+import sys
 import unittest
 
 from traced import BIN, Case, InTurn, decode, script
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "relations"))
+import invariant_file  # noqa: E402
 
 MEMBERS = {"digest", "rows", "summary", "value", "constant", "elements"}
 LOOP = """
@@ -558,7 +563,7 @@ class Facts(Case):
         """The claims that failed: attribute and path."""
         path = self.work / f"report-{folder}" / "violations.jsonl"
         ids = {json.loads(line)["id"] for line in path.read_text().splitlines()}
-        claims = [c for c in map(json.loads, (self.work / "i.jsonl").read_text().splitlines()) if "relation" in c]
+        claims = [c for c in invariant_file.read(self.work / "i.jsonl") if "relation" in c]
         return {(p["attribute"], p.get("operand")) for c in claims if c["id"] in ids for p in c["params"] if "attribute" in p}
 
     def test_mistakes_in_content_break_facts_and_a_selection_tells_the_same(self):
