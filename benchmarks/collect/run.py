@@ -50,7 +50,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, default=HERE.parents[1] / "build" / "bin",
                         help="folder of traincheck-collect and traincheck-infer")
-    parser.add_argument("--python", default=sys.executable, help="interpreter with torch")
+    parser.add_argument("--python", type=os.path.abspath, default=sys.executable, help="interpreter with torch")
     parser.add_argument("--upstream", type=pathlib.Path,
                         help="bin/ of a virtual environment with the Python tool and torch")
     parser.add_argument("--only", nargs="+", choices=[*PROGRAMS, *ON_DEVICE], default=list(PROGRAMS), metavar="PROGRAM")
