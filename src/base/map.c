@@ -134,6 +134,13 @@ void *tc_map_struct(struct tc_map *map, uint64_t key, size_t size)
     return (void *)(uintptr_t)*slot;
 }
 
+void *tc_map_find(const struct tc_map *map, uint64_t key)
+{
+    uint64_t value;
+
+    return tc_map_get(map, key, &value) ? (void *)(uintptr_t)value : NULL;
+}
+
 bool tc_map_remove(struct tc_map *map, uint64_t key)
 {
     size_t i;

@@ -27,6 +27,7 @@ struct tc_map {
         0           \
     }
 
+/* Empty and usable afterwards, as of TC_MAP_INIT. */
 void tc_map_release(struct tc_map *map);
 void tc_map_clear(struct tc_map *map);
 bool tc_map_get(const struct tc_map *map, uint64_t key, uint64_t *value);
@@ -38,10 +39,12 @@ uint64_t *tc_map_at(struct tc_map *map, uint64_t key, bool *is_new);
 /* The struct of that many bytes whose address is the value of key; zeroed memory of tc_calloc if
  * new. Whoever releases the map frees them. */
 void *tc_map_struct(struct tc_map *map, uint64_t key, size_t size);
+/* Of a map to structs: the struct of key; NULL if there is none. */
+void *tc_map_find(const struct tc_map *map, uint64_t key);
 bool tc_map_remove(struct tc_map *map, uint64_t key);
 /* Of a map to structs: visit them, start with *pos = 0; NULL at the end. */
 void *tc_map_next(const struct tc_map *map, size_t *pos);
-/* Of a map to structs of tc_map_struct: free them, and release it. */
+/* Of a map to structs in memory of tc_calloc: free them, and release it. */
 void tc_map_release_structs(struct tc_map *map);
 /* Visit all: start with *pos = 0; false at the end. */
 bool tc_map_each(const struct tc_map *map, size_t *pos, uint64_t *key, uint64_t *value);

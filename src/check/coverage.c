@@ -140,10 +140,9 @@ const char *const *tc_coverage_of(struct tc_coverage *coverage, const struct tc_
 
 void tc_coverage_reset(struct tc_coverage *coverage)
 {
-    uint64_t process, value;
+    struct answers *answers;
 
-    for (size_t pos = 0; tc_map_each(&coverage->answers, &pos, &process, &value);) {
-        struct answers *answers = (struct answers *)(uintptr_t)value;
+    for (size_t pos = 0; (answers = tc_map_next(&coverage->answers, &pos));) {
         tc_free(answers->reasons);
         tc_free(answers);
     }

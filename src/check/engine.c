@@ -135,19 +135,17 @@ struct tc_engine *tc_engine_new(struct tc_invariant_set *set, struct tc_strtab *
 
 void tc_engine_free(struct tc_engine *engine)
 {
-    uint64_t id, group;
+    struct group *group;
 
     if (!engine)
         return;
     tc_sources_close(engine->states);
-    for (size_t pos = 0; tc_map_each(&engine->groups, &pos, &id, &group);) {
-        tc_vec_release(&((struct group *)(uintptr_t)group)->judgements);
-        tc_free((void *)(uintptr_t)group);
-    }
+    for (size_t pos = 0; (group = tc_map_next(&engine->groups, &pos));)
+        tc_vec_release(&group->judgements);
     for (size_t i = 0; i < engine->answers.n; i++)
         tc_vec_release(&engine->answers.items[i].items);
     tc_vec_release(&engine->answers);
-    tc_map_release(&engine->groups);
+    tc_map_release_structs(&engine->groups);
     tc_timeline_release(&engine->timeline);
     tc_coverage_release(&engine->coverage);
     tc_vec_release(&engine->judgements);
@@ -291,12 +289,9 @@ static void excuse(struct tc_engine *engine, struct tc_judgement *j, enum tc_exc
 static void on_excused(void *context, tc_sym key, enum tc_excuse why)
 {
     struct tc_engine *engine = context;
-    uint64_t pointer;
+    const struct group *group = tc_map_find(&engine->groups, group_id(engine->source, key));
 
-    if (!tc_map_get(&engine->groups, group_id(engine->source, key), &pointer))
-        return;
-    const struct group *group = (const struct group *)(uintptr_t)pointer;
-    for (size_t i = 0; i < group->judgements.n; i++) {
+    for (size_t i = 0; group && i < group->judgements.n; i++) {
         uint32_t number = group->judgements.items[i];
         struct tc_judgement *j = &engine->judgements.items[number];
         if (tc_excuse_covers(why, attribute_of(j->invariant)) &&
@@ -310,16 +305,16 @@ static void on_example(void *context, const struct tc_event *event,
 {
     struct tc_engine *engine = context;
     const uint64_t n = tc_example_times(example);
-    uint64_t group;
+    struct group *group = tc_map_find(&engine->groups, group_id(engine->source, example->key));
 
     engine->n_example++;
-    if (!tc_map_get(&engine->groups, group_id(engine->source, example->key), &group))
+    if (!group)
         return;
     if (example->unchecked) {
-        leave_unchecked(engine, (struct group *)(uintptr_t)group, example->unchecked);
+        leave_unchecked(engine, group, example->unchecked);
         return;
     }
-    const struct answer *answer = look_up(engine, (struct group *)(uintptr_t)group, example);
+    const struct answer *answer = look_up(engine, group, example);
     for (size_t i = 0; i < answer->items.n; i++) {
         uint32_t number = answer->items.items[i].judgement;
         struct tc_judgement *j = &engine->judgements.items[number];

@@ -167,16 +167,13 @@ static void compare_states(struct tc_pair_state *s, const struct tc_run_state *a
                            const struct tc_run_state *b)
 {
     struct tc_map by_name = TC_MAP_INIT;
-    uint64_t pointer;
 
     index_by_name(a, &by_name);
     for (size_t i = 0; i < b->leaves.n; i++) {
-        const struct tc_state_leaf *of_b = b->leaves.items[i], *of_a;
+        const struct tc_state_leaf *of_b = b->leaves.items[i];
         const tc_sym name = tc_run_state_name(b, of_b->serial);
-        if (!tc_map_get(&by_name, tc_hash_mix(name, of_b->path, 1), &pointer))
-            continue;
-        of_a = (const struct tc_state_leaf *)(uintptr_t)pointer;
-        if (of_a->hash != of_b->hash)
+        const struct tc_state_leaf *of_a = tc_map_find(&by_name, tc_hash_mix(name, of_b->path, 1));
+        if (of_a && of_a->hash != of_b->hash)
             tell_leaf(s, name, of_a, of_b);
     }
     tc_map_release(&by_name);

@@ -83,10 +83,7 @@ bool tc_shards_next(const struct tc_shards *shards, size_t *pos, tc_sym *name)
 
 static const struct shard *shard_of(const struct tc_shards *shards, size_t rank, tc_sym name)
 {
-    uint64_t shard;
-
-    return tc_map_get(&shards->ranks[rank], name, &shard) ? (const struct shard *)(uintptr_t)shard
-                                                          : NULL;
+    return tc_map_find(&shards->ranks[rank], name);
 }
 
 static void add_part(double *sketch, const struct shard *shard)

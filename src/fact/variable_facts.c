@@ -284,10 +284,9 @@ void tc_fact_say_trainable(struct tc_facts *facts, const struct tc_fact_watch *w
     const struct tc_subject subject = tc_subject_of(TC_SUBJECT_VARIABLES);
     struct tc_strbuf text = TC_STRBUF_INIT;
     TC_VEC(tc_sym) names = {0};
-    uint64_t serial, pointer;
+    const struct tc_variable *v;
 
-    for (size_t pos = 0; tc_map_each(&w->process->variables, &pos, &serial, &pointer);) {
-        const struct tc_variable *v = (const struct tc_variable *)(uintptr_t)pointer;
+    for (size_t pos = 0; (v = tc_map_next(&w->process->variables, &pos));) {
         bool is_parameter = v->kind == TC_SYM_PARAMETER;
         if (attribute == TC_ATTRIBUTE_EXIST ? is_parameter || v->kind == TC_SYM_BUFFER
                                             : is_parameter && v->requires_grad)

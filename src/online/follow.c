@@ -281,9 +281,9 @@ static bool is_left_behind(const struct successors *s, const struct tc_process *
     uint64_t found;
 
     if (process->is_worker) {
-        if (!tc_map_get(&s->parents, key_of_process(process, process->parent_pid), &found))
+        process = tc_map_find(&s->parents, key_of_process(process, process->parent_pid));
+        if (!process)
             return false;
-        process = (const struct tc_process *)(uintptr_t)found;
     }
     /* One that has told nothing with a time yet is not its own successor. */
     return process->rank >= 0 && tc_map_get(&s->latest, (uint64_t)process->rank, &found) &&

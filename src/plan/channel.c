@@ -108,23 +108,21 @@ static void free_messages(struct tc_message *m)
 
 bool tc_channel_has_unread(const struct tc_world *w)
 {
-    uint64_t key, value;
+    const struct tc_channel *c;
 
-    for (size_t pos = 0; tc_map_each(&w->channels, &pos, &key, &value);)
-        if (((const struct tc_channel *)(uintptr_t)value)->sent)
+    for (size_t pos = 0; (c = tc_map_next(&w->channels, &pos));)
+        if (c->sent)
             return true;
     return false;
 }
 
 void tc_channels_release(struct tc_world *w)
 {
-    uint64_t key, value;
+    struct tc_channel *c;
 
-    for (size_t pos = 0; tc_map_each(&w->channels, &pos, &key, &value);) {
-        struct tc_channel *c = (struct tc_channel *)(uintptr_t)value;
+    for (size_t pos = 0; (c = tc_map_next(&w->channels, &pos));) {
         free_messages(c->sent);
         free_messages(c->posted);
-        tc_free(c);
     }
-    tc_map_release(&w->channels);
+    tc_map_release_structs(&w->channels);
 }

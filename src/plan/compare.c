@@ -163,10 +163,9 @@ void tc_trial_take_results(void *context, const struct tc_run *run)
 
 void tc_trial_compare_sums(struct trial *t)
 {
-    uint64_t key, value;
+    struct sum *sum;
 
-    for (size_t pos = 0; tc_map_each(&t->sums, &pos, &key, &value);) {
-        struct sum *sum = (struct sum *)(uintptr_t)value;
+    for (size_t pos = 0; (sum = tc_map_next(&t->sums, &pos));) {
         if (!t->status)
             compare(t, tc_judged_of(t->judge->verdict, sum->name), sum->rank, sum->values,
                     sum->places, sum->n);

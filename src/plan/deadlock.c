@@ -35,10 +35,9 @@ static void add_waiting(struct tc_world *w, const struct tc_gathering *g, struct
 static void add_message(struct tc_world *w, struct tc_strbuf *text, const struct tc_plan_op **at,
                         uint32_t *number)
 {
-    uint64_t key, value;
+    const struct tc_channel *c;
 
-    for (size_t pos = 0; tc_map_each(&w->channels, &pos, &key, &value);) {
-        const struct tc_channel *c = (const struct tc_channel *)(uintptr_t)value;
+    for (size_t pos = 0; (c = tc_map_next(&w->channels, &pos));) {
         const struct tc_message *m = c->posted ? c->posted : c->sent;
         if (!m)
             continue;
@@ -58,15 +57,12 @@ static void add_message(struct tc_world *w, struct tc_strbuf *text, const struct
 /* The gathering that began first, by its ranks' positions: the others follow from it. */
 static const struct tc_gathering *first_gathering(struct tc_world *w)
 {
-    const struct tc_gathering *first = NULL;
-    uint64_t key, value;
+    const struct tc_gathering *g, *first = NULL;
 
-    for (size_t pos = 0; tc_map_each(&w->gatherings, &pos, &key, &value);) {
-        const struct tc_gathering *g = (const struct tc_gathering *)(uintptr_t)value;
+    for (size_t pos = 0; (g = tc_map_next(&w->gatherings, &pos));)
         if (!first || g->number < first->number ||
             (g->number == first->number && g->group < first->group))
             first = g;
-    }
     return first;
 }
 

@@ -147,11 +147,9 @@ void tc_gathering_arrive(struct tc_world *w, struct tc_world_rank *rank,
 
 void tc_gatherings_release(struct tc_world *w)
 {
-    uint64_t key, value;
+    struct tc_gathering *g;
 
-    for (size_t pos = 0; tc_map_each(&w->gatherings, &pos, &key, &value);) {
-        tc_free(((struct tc_gathering *)(uintptr_t)value)->all);
-        tc_free((void *)(uintptr_t)value);
-    }
-    tc_map_release(&w->gatherings);
+    for (size_t pos = 0; (g = tc_map_next(&w->gatherings, &pos));)
+        tc_free(g->all);
+    tc_map_release_structs(&w->gatherings);
 }

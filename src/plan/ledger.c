@@ -404,14 +404,14 @@ void tc_ledger_op(struct tc_ledger *l, const struct tc_run *run, uint32_t number
 {
     const struct tc_plan_op *op = &run->plan->program->ops.items[number];
     struct tc_el_counts counts = tc_el_counts;
-    uint64_t address = 0;
+    const struct tc_degree_form *form;
 
     if (op->rule->kind > TC_RULE_ELEMENTWISE)
         return;
     tc_el_counts = (struct tc_el_counts){0};
     pthread_mutex_lock(&l->lock);
-    if (tc_map_get(&l->forms, (uintptr_t)op->rule, &address) && address) {
-        const struct tc_degree_form *form = (const struct tc_degree_form *)(uintptr_t)address;
+    form = tc_map_find(&l->forms, (uintptr_t)op->rule);
+    if (form) {
         struct tc_degree_form own = tc_degree_form_of_op(form, op);
         account(l, run, op, &own, &counts);
     }

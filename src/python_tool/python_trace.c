@@ -43,11 +43,7 @@ void tc_python_trace_want_type(struct tc_python_trace *trace, struct tc_str type
 
 static struct tc_python_function *wanted(const struct tc_python_trace *trace, uint64_t name)
 {
-    uint64_t pointer;
-
-    if (!tc_map_get(&trace->functions, name, &pointer))
-        return NULL;
-    return (struct tc_python_function *)(uintptr_t)pointer;
+    return tc_map_find(&trace->functions, name);
 }
 
 static struct tc_value *copy_members(struct tc_arena *arena, const struct tc_value *in);
@@ -155,11 +151,10 @@ static void add_pre(struct tc_python_trace *trace, const struct tc_process *proc
 static void add_post(struct tc_python_trace *trace, const struct tc_process *process,
                      const struct tc_value *line, uint64_t id)
 {
-    uint64_t pointer;
+    struct tc_python_call *call = tc_map_find(&trace->open, id);
 
-    if (!tc_map_get(&trace->open, id, &pointer))
+    if (!call)
         return;
-    struct tc_python_call *call = (struct tc_python_call *)(uintptr_t)pointer;
     call->post = keep_record(trace, process, line);
     call->has_post = true;
     call->raised = tc_value_is(tc_value_get(line, "type"), "function_call (post) (exception)");
@@ -230,26 +225,23 @@ static int compare_calls(const void *a, const void *b)
 
 void tc_python_trace_finish(struct tc_python_trace *trace)
 {
-    uint64_t name, pointer;
+    struct tc_python_function *function;
 
     if (trace->changes.n)
         qsort(trace->changes.items, trace->changes.n, sizeof(*trace->changes.items),
               compare_changes);
 
-    for (size_t pos = 0; tc_map_each(&trace->functions, &pos, &name, &pointer);) {
-        struct tc_python_function *function = (struct tc_python_function *)(uintptr_t)pointer;
+    for (size_t pos = 0; (function = tc_map_next(&trace->functions, &pos));)
         if (function->calls.n)
             qsort(function->calls.items, function->calls.n, sizeof(*function->calls.items),
                   compare_calls);
-    }
 }
 
 void tc_python_trace_release(struct tc_python_trace *trace)
 {
-    uint64_t name, pointer;
+    struct tc_python_function *function;
 
-    for (size_t pos = 0; tc_map_each(&trace->functions, &pos, &name, &pointer);) {
-        struct tc_python_function *function = (struct tc_python_function *)(uintptr_t)pointer;
+    for (size_t pos = 0; (function = tc_map_next(&trace->functions, &pos));) {
         tc_vec_release(&function->calls);
         tc_free(function);
     }

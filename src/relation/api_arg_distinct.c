@@ -74,10 +74,8 @@ static struct tc_map *initialised_in(struct distinct_state *s, const struct tc_p
 {
     struct initialised *initialised = tc_process_state(s, process);
 
-    if (initialised->window != window) {
+    if (initialised->window != window)
         tc_map_release_structs(&initialised->tensors);
-        initialised->tensors = (struct tc_map)TC_MAP_INIT;
-    }
     initialised->window = window;
     return &initialised->tensors;
 }

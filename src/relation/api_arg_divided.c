@@ -58,11 +58,9 @@ static int64_t factor_of(const struct tc_value *from, const struct tc_value *to)
 
 static struct number number_of(const struct losses *losses, const struct tc_value *tensor)
 {
-    uint64_t known;
+    const struct number *known = tc_map_find(&losses->numbers, (uint64_t)tc_serial_of(tensor));
 
-    return tc_map_get(&losses->numbers, (uint64_t)tc_serial_of(tensor), &known)
-               ? *(const struct number *)(uintptr_t)known
-               : (struct number){.n = 0};
+    return known ? *known : (struct number){.n = 0};
 }
 
 static struct number divided(struct number number, int64_t by)
@@ -84,10 +82,8 @@ static void on_number(struct losses *losses, const struct tc_call *call)
         number_of(losses, operand), call->role == TC_ROLE_OPERATOR ? factor_of(operand, value) : 0);
     if (!number.n)
         return;
-    if (losses->numbers.n >= MAX_NUMBERS) {
+    if (losses->numbers.n >= MAX_NUMBERS)
         tc_map_release_structs(&losses->numbers);
-        losses->numbers = (struct tc_map)TC_MAP_INIT;
-    }
     *(struct number *)tc_map_struct(&losses->numbers, (uint64_t)tc_serial_of(value),
                                     sizeof(number)) = number;
 }

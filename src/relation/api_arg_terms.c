@@ -264,14 +264,11 @@ static const struct tc_value *find_scaled(const struct tc_call *call, const stru
 static void add_term(struct losses *losses, struct sum *sum, const struct tc_value *operand)
 {
     const int64_t serial = tc_serial_of(operand);
-    uint64_t pointer;
+    const struct sum *inner = tc_map_find(&losses->sums, (uint64_t)serial);
 
     if (sum->n < MAX_TERMS)
         sum->terms[sum->n++] = serial;
-    if (!tc_map_get(&losses->sums, (uint64_t)serial, &pointer))
-        return;
-    const struct sum *inner = (const struct sum *)(uintptr_t)pointer;
-    for (size_t i = 0; i < inner->n && sum->n < MAX_TERMS; i++)
+    for (size_t i = 0; inner && i < inner->n && sum->n < MAX_TERMS; i++)
         sum->terms[sum->n++] = inner->terms[i];
 }
 
@@ -328,11 +325,7 @@ static void follow(struct losses *losses, const struct tc_call *call)
 
 static const struct origin *origin_of(const struct losses *losses, int64_t serial)
 {
-    uint64_t pointer;
-
-    return tc_map_get(&losses->origins, (uint64_t)serial, &pointer)
-               ? (const struct origin *)(uintptr_t)pointer
-               : NULL;
+    return tc_map_find(&losses->origins, (uint64_t)serial);
 }
 
 static bool has_twice(const struct losses *losses, const struct sum *sum)
@@ -381,9 +374,8 @@ static void judge(struct losses *losses, const struct tc_event *event, const str
     const bool is_receiver = tc_value_get(event->call->self, "tensor") != NULL;
     const int64_t serial = tc_serial_of(
         is_receiver ? event->call->self : tc_call_next_tensor(event->call, &(uint32_t){0}));
-    uint64_t pointer;
-    const bool has_sum = tc_map_get(&losses->sums, (uint64_t)serial, &pointer);
-    const struct sum *sum = has_sum ? (const struct sum *)(uintptr_t)pointer : &no_sum;
+    const struct sum *known = tc_map_find(&losses->sums, (uint64_t)serial);
+    const struct sum *sum = known ? known : &no_sum;
     /* The first two totals of totals may be wanted, as a gradient of a part is looked at. */
     const bool is_nested = nest(losses, serial, sum) >= TC_THIRD_TIME;
 

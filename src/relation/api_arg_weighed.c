@@ -111,11 +111,9 @@ static double count_labels(const struct tc_call *call)
 
 static struct weight weight_of(const struct losses *losses, const struct tc_value *tensor)
 {
-    uint64_t known;
+    const struct weight *known = tc_map_find(&losses->numbers, (uint64_t)tc_serial_of(tensor));
 
-    return tc_map_get(&losses->numbers, (uint64_t)tc_serial_of(tensor), &known)
-               ? *(const struct weight *)(uintptr_t)known
-               : unweighed;
+    return known ? *known : unweighed;
 }
 
 /* What a line makes of one number and of another that takes no gradient: it divides or multiplies,
@@ -139,10 +137,8 @@ static struct weight scaled(struct weight weight, const struct tc_value *from, d
 
 static void keep(struct losses *losses, const struct tc_value *value, struct weight weight)
 {
-    if (losses->numbers.n >= MAX_NUMBERS) {
+    if (losses->numbers.n >= MAX_NUMBERS)
         tc_map_release_structs(&losses->numbers);
-        losses->numbers = (struct tc_map)TC_MAP_INIT;
-    }
     *(struct weight *)tc_map_struct(&losses->numbers, (uint64_t)tc_serial_of(value),
                                     sizeof(weight)) = weight;
 }
@@ -219,10 +215,8 @@ static void on_step_of_ranks(const struct tc_hearing *h, const struct spread *sp
     struct weighed_state *state = h->state;
     struct step_of_ranks *step;
 
-    if (state->steps.n >= MAX_PENDING) {
+    if (state->steps.n >= MAX_PENDING)
         tc_map_release_structs(&state->steps);
-        state->steps = (struct tc_map)TC_MAP_INIT;
-    }
     step = tc_map_struct(&state->steps, tc_hash64(key, sizeof(key), 0), sizeof(*step));
     if (!step->spread.n || process->rank < step->place.rank)
         tc_place_of(h->event, &step->place);

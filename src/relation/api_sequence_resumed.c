@@ -44,9 +44,7 @@ static void resumed_release(void *of_process)
 
 static void *known(const struct tc_map *map, const struct tc_value *object)
 {
-    uint64_t item;
-
-    return tc_map_get(map, (uint64_t)tc_serial_of(object), &item) ? (void *)(uintptr_t)item : NULL;
+    return tc_map_find(map, (uint64_t)tc_serial_of(object));
 }
 
 static void on_made(struct resumed *resumed, const struct tc_call *call)
@@ -101,14 +99,12 @@ static void on_schedule(const struct tc_hearing *h, struct resumed *resumed)
     const struct tc_call *call = h->event->call;
     const struct schedule *schedule = known(&resumed->schedules, call->self);
     struct restored *restored;
-    uint64_t item;
 
     if (!schedule || tc_is_by_torch(h->symbols, call) ||
-        tc_call_is_within(call->parent, TC_ROLE_SCHEDULER) ||
-        !tc_map_get(&resumed->optimizers, (uint64_t)schedule->optimizer, &item))
+        tc_call_is_within(call->parent, TC_ROLE_SCHEDULER))
         return;
-    restored = (struct restored *)(uintptr_t)item;
-    if (!restored->load || !restored->has_stepped || schedule->made > restored->load)
+    restored = tc_map_find(&resumed->optimizers, (uint64_t)schedule->optimizer);
+    if (!restored || !restored->load || !restored->has_stepped || schedule->made > restored->load)
         return;
     restored->load = 0;
     const int64_t last =

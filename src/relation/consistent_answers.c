@@ -130,11 +130,7 @@ static size_t find_models(const struct answering *answering, const struct tc_str
 
 static const struct answers *answers_of(const struct found *model)
 {
-    uint64_t answers;
-
-    return tc_map_get(&model->of->roots, (uint64_t)model->root, &answers)
-               ? (const struct answers *)(uintptr_t)answers
-               : NULL;
+    return tc_map_find(&model->of->roots, (uint64_t)model->root);
 }
 
 /* Did it begin as that one, which is trained? */

@@ -71,12 +71,10 @@ static const struct tc_settings *group_at(const struct tc_strtab *symbols,
 {
     const char *name = tc_strtab_text(symbols, first->name);
     const size_t n_owner = (size_t)(strstr(name, ".param_groups[") - name);
-    const struct tc_settings *group = NULL;
+    const struct tc_settings *group =
+        tc_map_find(&process->settings, (uint64_t)(first->serial + (int64_t)i));
     struct tc_strbuf wanted = TC_STRBUF_INIT;
-    uint64_t found;
 
-    if (tc_map_get(&process->settings, (uint64_t)(first->serial + (int64_t)i), &found))
-        group = (const struct tc_settings *)(uintptr_t)found;
     tc_strbuf_add(&wanted, name, n_owner);
     tc_strbuf_addf(&wanted, ".param_groups[%zu]", i);
     if (group && strcmp(tc_strtab_text(symbols, group->name), wanted.text) != 0)

@@ -91,10 +91,10 @@ static void lead(struct leading *leading, const struct tc_event *event,
 
 static void note_read(struct leading *leading, const struct tc_value *operand)
 {
-    uint64_t led;
+    struct led *led = tc_map_find(&leading->led, (uint64_t)tc_serial_of(operand));
 
-    if (tc_map_get(&leading->led, (uint64_t)tc_serial_of(operand), &led))
-        ((struct led *)(uintptr_t)led)->is_read = true;
+    if (led)
+        led->is_read = true;
 }
 
 static void on_forward(struct leading *leading, const struct tc_call *call)
@@ -131,11 +131,7 @@ static void on_call(struct leading *leading, const struct tc_strtab *symbols,
 
 static const struct asked *asked_of(const struct leading *leading, int64_t root)
 {
-    uint64_t asked;
-
-    return tc_map_get(&leading->roots, (uint64_t)root, &asked)
-               ? (const struct asked *)(uintptr_t)asked
-               : NULL;
+    return tc_map_find(&leading->roots, (uint64_t)root);
 }
 
 /* Without the name of the model. */

@@ -54,7 +54,6 @@ static int64_t weight_of(const struct tc_call *call)
 static void on_write(struct writes *writes, const struct tc_call *call)
 {
     const int64_t serial = weight_of(call);
-    uint64_t known;
     struct loaded_weight *weight;
 
     if (serial == TC_NONE)
@@ -64,8 +63,7 @@ static void on_write(struct writes *writes, const struct tc_call *call)
         weight = tc_map_struct(&writes->loaded, (uint64_t)serial, sizeof(*weight));
         *weight = (struct loaded_weight){.serial = serial};
     } else if (call->role == TC_ROLE_INIT &&
-               tc_map_get(&writes->loaded, (uint64_t)serial, &known)) {
-        weight = (struct loaded_weight *)(uintptr_t)known;
+               (weight = tc_map_find(&writes->loaded, (uint64_t)serial))) {
         weight->at = weight->is_undone ? weight->at : tc_call_at(call);
         weight->is_undone = true;
     }

@@ -266,12 +266,10 @@ static void meet(struct tc_workers *workers, struct tc_strtab *symbols,
 static void wake(struct tc_workers *workers, struct tc_strtab *symbols,
                  const struct tc_event *event, const struct tc_sink *sink)
 {
-    uint64_t pointer;
+    struct waiting *waiting = tc_map_find(&workers->waiting, (uintptr_t)event->process);
 
-    if (!tc_map_get(&workers->waiting, (uintptr_t)event->process, &pointer))
-        return;
-    struct waiting *waiting = (struct waiting *)(uintptr_t)pointer;
-    if (!waiting->values.n || tc_process_lived_until(event->process) < waiting->until_ns)
+    if (!waiting || !waiting->values.n ||
+        tc_process_lived_until(event->process) < waiting->until_ns)
         return;
     for (size_t i = 0; i < waiting->values.n; i++)
         judge(waiting->values.items[i], symbols, event, sink);

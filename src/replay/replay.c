@@ -295,12 +295,12 @@ static void on_var(struct tc_replay *replay, struct track *track, const struct t
 static void on_sampling(struct track *track, bool is_skipped)
 {
     struct tc_process *process = &track->process;
-    uint64_t id, pointer;
+    struct tc_call *call;
 
     process->n_gaps += is_skipped && !process->is_skipped;
     process->is_skipped = is_skipped;
-    for (size_t pos = 0; tc_map_each(&track->spans.open, &pos, &id, &pointer);)
-        ((struct tc_call *)(uintptr_t)pointer)->is_partial = true;
+    for (size_t pos = 0; (call = tc_map_next(&track->spans.open, &pos));)
+        call->is_partial = true;
     tc_window_next(process, false);
     process->window.early.n = 0;
 }

@@ -21,11 +21,7 @@
 
 static struct tc_settings *find_settings(const struct tc_process *process, int64_t serial)
 {
-    uint64_t pointer;
-
-    if (!tc_map_get(&process->settings, (uint64_t)serial, &pointer))
-        return NULL;
-    return (struct tc_settings *)(uintptr_t)pointer;
+    return tc_map_find(&process->settings, (uint64_t)serial);
 }
 
 bool tc_setting_is_kind(struct tc_str kind)
@@ -48,37 +44,34 @@ static void free_settings(struct tc_settings *settings)
 
 void tc_process_free_settings(struct tc_process *process)
 {
-    uint64_t serial, pointer;
+    struct tc_settings *settings;
 
-    for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);)
-        free_settings((struct tc_settings *)(uintptr_t)pointer);
+    for (size_t pos = 0; (settings = tc_map_next(&process->settings, &pos));)
+        free_settings(settings);
     tc_map_release(&process->settings);
 }
 
 void tc_setting_use(struct tc_process *process)
 {
-    uint64_t serial, pointer;
+    struct tc_settings *settings;
 
-    for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);) {
-        struct tc_settings *settings = (struct tc_settings *)(uintptr_t)pointer;
+    for (size_t pos = 0; (settings = tc_map_next(&process->settings, &pos));)
         for (size_t i = 0; i < settings->items.n; i++) {
             settings->items.items[i].used = settings->items.items[i].value;
             settings->items.items[i].used_number = settings->items.items[i].number;
             settings->items.items[i].has_used = true;
         }
-    }
 }
 
 /* A name that comes again is that of another optimizer: the one before is gone. */
 static void forget_namesake(struct tc_process *process, tc_sym name)
 {
-    uint64_t serial, pointer;
+    struct tc_settings *settings;
 
-    for (size_t pos = 0; tc_map_each(&process->settings, &pos, &serial, &pointer);) {
-        struct tc_settings *settings = (struct tc_settings *)(uintptr_t)pointer;
+    for (size_t pos = 0; (settings = tc_map_next(&process->settings, &pos));) {
         if (settings->name != name)
             continue;
-        tc_map_remove(&process->settings, serial);
+        tc_map_remove(&process->settings, (uint64_t)settings->serial);
         free_settings(settings);
         return;
     }

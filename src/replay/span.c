@@ -31,10 +31,10 @@ static void call_free(struct tc_call *call)
 
 void tc_spans_release(struct tc_spans *spans)
 {
-    uint64_t id, pointer;
+    struct tc_call *call;
 
-    for (size_t pos = 0; tc_map_each(&spans->open, &pos, &id, &pointer);)
-        call_free((struct tc_call *)(uintptr_t)pointer);
+    for (size_t pos = 0; (call = tc_map_next(&spans->open, &pos));)
+        call_free(call);
     for (size_t i = 0; i < spans->spare.n; i++)
         call_free(spans->spare.items[i]);
     tc_vec_release(&spans->spare);
@@ -113,19 +113,14 @@ void tc_spans_declare(struct tc_spans *spans, const struct tc_record *record)
 static const struct tc_declared_api *api_of(const struct tc_spans *spans, tc_sym fn)
 {
     static const struct tc_declared_api undeclared = {.role = TC_ROLE_FUNCTION};
-    uint64_t api;
+    const struct tc_declared_api *api = tc_map_find(&spans->apis, fn);
 
-    return tc_map_get(&spans->apis, fn, &api) ? (const struct tc_declared_api *)(uintptr_t)api
-                                              : &undeclared;
+    return api ? api : &undeclared;
 }
 
 struct tc_call *tc_spans_find(const struct tc_spans *spans, int64_t id)
 {
-    uint64_t pointer;
-
-    if (id == TC_NONE || !tc_map_get(&spans->open, (uint64_t)id, &pointer))
-        return NULL;
-    return (struct tc_call *)(uintptr_t)pointer;
+    return id == TC_NONE ? NULL : tc_map_find(&spans->open, (uint64_t)id);
 }
 
 /* ---- the main thread's calls, the one with the highest id first ----------------------------- */
@@ -157,7 +152,7 @@ static void heap_pop(struct tc_spans *spans)
 /* Those that have ended leave the heap when they come first, or when they are most of it. */
 static void heap_enter(struct tc_spans *spans, const struct tc_call *call)
 {
-    uint64_t id, pointer;
+    const struct tc_call *open;
 
     if (call->th != 0 || tc_role_has(call->role, TC_TRAIT_APART))
         return; /* it is around no call */
@@ -165,9 +160,9 @@ static void heap_enter(struct tc_spans *spans, const struct tc_call *call)
     if (spans->main.n / 2 <= spans->open.n + MAX_DEPTH)
         return;
     spans->main.n = 0;
-    for (size_t pos = 0; tc_map_each(&spans->open, &pos, &id, &pointer);)
-        if (((const struct tc_call *)(uintptr_t)pointer)->th == 0)
-            heap_push(spans, (int64_t)id);
+    for (size_t pos = 0; (open = tc_map_next(&spans->open, &pos));)
+        if (open->th == 0)
+            heap_push(spans, open->id);
 }
 
 struct tc_call *tc_spans_innermost(struct tc_spans *spans)
@@ -312,13 +307,11 @@ static tc_atom call_atom(struct tc_spans *spans, const struct tc_call *call)
 /* A call may end before what is inside it when records were lost: forget dangling parents. */
 static void orphan_children(struct tc_spans *spans, const struct tc_call *parent)
 {
-    uint64_t id, pointer;
+    struct tc_call *call;
 
-    for (size_t pos = 0; tc_map_each(&spans->open, &pos, &id, &pointer);) {
-        struct tc_call *call = (struct tc_call *)(uintptr_t)pointer;
+    for (size_t pos = 0; (call = tc_map_next(&spans->open, &pos));)
         if (call->parent == parent)
             call->parent = NULL;
-    }
 }
 
 void tc_spans_leave(struct tc_spans *spans, struct tc_call *call)

@@ -46,9 +46,5 @@ void tc_look_begins(struct tc_process *process, struct tc_call *call)
 
 void tc_look_release(struct tc_process *process)
 {
-    uint64_t root, pointer;
-
-    for (size_t pos = 0; tc_map_each(&process->batches, &pos, &root, &pointer);)
-        tc_free((void *)(uintptr_t)pointer);
-    tc_map_release(&process->batches);
+    tc_map_release_structs(&process->batches);
 }

@@ -17,11 +17,7 @@
 
 const struct tc_variable *tc_process_variable(const struct tc_process *process, int64_t serial)
 {
-    uint64_t pointer;
-
-    if (!tc_map_get(&process->variables, (uint64_t)serial, &pointer))
-        return NULL;
-    return (const struct tc_variable *)(uintptr_t)pointer;
+    return tc_map_find(&process->variables, (uint64_t)serial);
 }
 
 static tc_sym share(size_t n, size_t of)
@@ -59,28 +55,27 @@ static bool is_in_place(const char *fn)
 void tc_variable_write(const struct tc_process *process, const struct tc_strtab *symbols,
                        const struct tc_call *call, const struct tc_call *own)
 {
-    uint64_t pointer;
+    struct tc_variable *variable;
 
     if ((call->role != TC_ROLE_FILL && call->role != TC_ROLE_OPERATOR) || call->raised ||
-        !is_in_place(tc_strtab_text(symbols, call->fn)) ||
-        !tc_map_get(&process->variables,
-                    (uint64_t)tc_value_int(tc_value_get(call->self, "id"), TC_NONE), &pointer))
+        !is_in_place(tc_strtab_text(symbols, call->fn)))
         return;
-    ((struct tc_variable *)(uintptr_t)pointer)->written =
-        (struct tc_write){.fn = call->fn,
-                          .at = call->at,
-                          .in = own ? own->fn : TC_NO_SYM,
-                          .in_at = own ? own->at : TC_NO_SYM,
-                          .id = call->id};
+    variable = tc_map_find(&process->variables,
+                           (uint64_t)tc_value_int(tc_value_get(call->self, "id"), TC_NONE));
+    if (variable)
+        variable->written = (struct tc_write){.fn = call->fn,
+                                              .at = call->at,
+                                              .in = own ? own->fn : TC_NO_SYM,
+                                              .in_at = own ? own->at : TC_NO_SYM,
+                                              .id = call->id};
 }
 
 void tc_variable_settle(const struct tc_process *process, const struct tc_call *call)
 {
     for (size_t i = 0; i < call->n_params; i++) {
-        uint64_t pointer;
-        if (!tc_map_get(&process->variables, (uint64_t)call->params[i], &pointer))
+        struct tc_variable *v = tc_map_find(&process->variables, (uint64_t)call->params[i]);
+        if (!v)
             continue;
-        struct tc_variable *v = (struct tc_variable *)(uintptr_t)pointer;
         if (v->written.id < v->stepped)
             v->written.fn = TC_NO_SYM;
         v->stepped = call->id;
@@ -107,14 +102,11 @@ void tc_variable_survey(const struct tc_process *process, struct tc_call *call)
 
 void tc_process_free_variables(struct tc_process *process)
 {
-    uint64_t serial, pointer;
+    struct tc_variable *variable;
 
-    for (size_t pos = 0; tc_map_each(&process->variables, &pos, &serial, &pointer);) {
-        struct tc_variable *variable = (struct tc_variable *)(uintptr_t)pointer;
+    for (size_t pos = 0; (variable = tc_map_next(&process->variables, &pos));)
         tc_free(variable->attrs);
-        tc_free(variable);
-    }
-    tc_map_release(&process->variables);
+    tc_map_release_structs(&process->variables);
 }
 
 static struct tc_variable *variable_at(struct tc_process *process, int64_t serial, bool *is_new)

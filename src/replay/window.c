@@ -75,12 +75,11 @@ static tc_sym member_descriptor(struct tc_strtab *symbols, const struct tc_call 
 
 static bool has_no_model(const struct tc_process *process, const struct tc_call *step)
 {
-    uint64_t pointer;
-
-    for (size_t i = 0; i < step->n_params; i++)
-        if (!tc_map_get(&process->variables, (uint64_t)step->params[i], &pointer) ||
-            ((const struct tc_variable *)(uintptr_t)pointer)->root != TC_NONE)
+    for (size_t i = 0; i < step->n_params; i++) {
+        const struct tc_variable *variable = tc_process_variable(process, step->params[i]);
+        if (!variable || variable->root != TC_NONE)
             return false;
+    }
     return step->n_params > 0;
 }
 

@@ -192,11 +192,16 @@ static void map_owns_its_structs(void **state)
         point->x = (int)key;
     }
     assert_int_equal(((struct point *)tc_map_struct(&map, 7, sizeof(*point)))->x, 7);
+    assert_int_equal(((struct point *)tc_map_find(&map, 8))->x, 8);
+    assert_null(tc_map_find(&map, 100));
     for (size_t pos = 0; (point = tc_map_next(&map, &pos));)
         sum += point->x;
     assert_int_equal(sum, 99 * 100 / 2);
     tc_map_release_structs(&map);
     tc_map_release_structs(&map); /* as often as one likes */
+    assert_null(tc_map_find(&map, 8));
+    assert_non_null(tc_map_struct(&map, 8, sizeof(*point))); /* it is usable as new */
+    tc_map_release_structs(&map);
 }
 
 int main(void)

@@ -34,11 +34,7 @@ static struct tc_map by_callable;
 
 static struct redirection *find_redirection(PyObject *callable)
 {
-    uint64_t value;
-
-    return tc_map_get(&by_callable, (uint64_t)(uintptr_t)callable, &value)
-               ? (struct redirection *)(uintptr_t)value
-               : NULL;
+    return tc_map_find(&by_callable, (uint64_t)(uintptr_t)callable);
 }
 
 static vectorcallfunc *slot_of(PyObject *callable)

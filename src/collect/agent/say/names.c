@@ -26,13 +26,11 @@ static PyObject *ask_name(PyObject *object, int64_t serial, bool is_tensor)
 void tc_names_add(struct tc_strbuf *out, PyObject *object, int64_t serial, bool is_tensor)
 {
     PyObject *name;
-    uint64_t pointer;
 
     if (!serial)
         return;
-    name = tc_map_get(&known, (uint64_t)serial, &pointer)
-               ? Py_NewRef((PyObject *)(uintptr_t)pointer)
-               : ask_name(object, serial, is_tensor);
+    name = tc_map_find(&known, (uint64_t)serial);
+    name = name ? Py_NewRef(name) : ask_name(object, serial, is_tensor);
     if (name && name != Py_False) {
         tc_strbuf_adds(out, ",\"name\":");
         tc_encode_scalar(out, name);

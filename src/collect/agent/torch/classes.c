@@ -121,12 +121,10 @@ struct tc_class *tc_class_of(PyTypeObject *type)
 {
     static struct tc_class *last[N_LAST]; /* few types make up most calls */
     struct tc_class **place = &last[(uintptr_t)type / 64 % N_LAST], *class;
-    uint64_t known = 0;
 
     if (is_of(*place, type))
         return *place;
-    (void)tc_map_get(&classes, (uint64_t)(uintptr_t)type, &known);
-    class = (struct tc_class *)(uintptr_t)known;
+    class = tc_map_find(&classes, (uint64_t)(uintptr_t)type);
     if (is_of(class, type))
         return *place = class;
     class = describe(type);
