@@ -21,7 +21,6 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "replay/symbols.h"
 
 #define MIN_MATRICES 2
@@ -82,22 +81,13 @@ static void on_call(struct answering *answering, const struct tc_strtab *symbols
         tc_place_of(event, &answers->place);
 }
 
-/* Without the name of the model: "fc1.weight" of "model.fc1.weight". */
-static uint64_t mix(const struct tc_strtab *symbols, const struct tc_variable *v, uint64_t data)
-{
-    const char *name = tc_strtab_text(symbols, v->name), *rest = strchr(name, '.');
-
-    rest = rest ? rest : name;
-    return tc_hash64(rest, strlen(rest), data);
-}
-
 static void add_matrix(struct found *model, const struct tc_strtab *symbols,
                        const struct tc_variable *v)
 {
     model->root = v->root;
     model->n++;
-    model->first += mix(symbols, v, v->first_data);
-    model->last += mix(symbols, v, v->data);
+    model->first += tc_content_in_model(symbols, v, v->first_data);
+    model->last += tc_content_in_model(symbols, v, v->data);
     model->is_trained |= v->stepped >= 0;
     if (!model->matrix || v->serial < model->matrix->serial)
         model->matrix = v;
@@ -112,8 +102,7 @@ static size_t find_models(const struct answering *answering, const struct tc_str
 
     for (size_t pos = 0; (v = tc_map_next(&answering->process->variables, &pos));) {
         size_t i = 0;
-        if (v->kind != TC_SYM_PARAMETER || v->root == TC_NONE || !v->is_matrix || !v->has_data ||
-            !v->has_first || v->is_sampled)
+        if (!tc_is_told_matrix(v))
             continue;
         while (i < n && out[i].root != v->root)
             i++;

@@ -16,18 +16,9 @@
 
 #include "replay/symbols.h"
 
-/* Without the name of the model: "fc1.weight" of "model.fc1.weight". */
-static const char *rest_of(const struct tc_strtab *symbols, const struct tc_variable *v)
-{
-    const char *name = tc_strtab_text(symbols, v->name), *rest = strchr(name, '.');
-
-    return rest ? rest : name;
-}
-
 static bool is_matrix(const struct tc_variable *v)
 {
-    return v->kind == TC_SYM_PARAMETER && v->root != TC_NONE && v->is_matrix && v->has_data &&
-           v->has_first && !v->is_sharded && !v->is_sampled;
+    return tc_is_told_matrix(v) && !v->is_sharded;
 }
 
 /* Has it been trained, to become what it did not begin as? */
@@ -63,7 +54,7 @@ static struct origin origin_of(const struct tc_process *process, const struct tc
 
     for (size_t pos = 0; (own = tc_map_next(&process->variables, &pos));) {
         if (own->root == v->root || own->shape != v->shape || !is_trained(own) ||
-            strcmp(rest_of(symbols, own), rest_of(symbols, v)) != 0)
+            strcmp(tc_name_in_model(symbols, own), tc_name_in_model(symbols, v)) != 0)
             continue;
         if (own->left_data == v->data)
             origin.is_itself = true;

@@ -134,14 +134,6 @@ static const struct asked *asked_of(const struct leading *leading, int64_t root)
     return tc_map_find(&leading->roots, (uint64_t)root);
 }
 
-/* Without the name of the model. */
-static const char *rest_of(const struct tc_strtab *symbols, const struct tc_variable *v)
-{
-    const char *name = tc_strtab_text(symbols, v->name), *rest = strchr(name, '.');
-
-    return rest ? rest : name;
-}
-
 /* The matrix of a model that only answers, which stayed as it was, beside that of the leader. */
 static const struct tc_variable *left_behind(const struct leading *leading,
                                              const struct tc_strtab *symbols,
@@ -154,7 +146,7 @@ static const struct tc_variable *left_behind(const struct leading *leading,
         if (asked && !asked->is_trained && asked->n >= MIN_TIMES && v->root != of->root &&
             v->kind == TC_SYM_PARAMETER && v->is_matrix && v->has_data && v->has_first &&
             v->data == v->first_data && v->stepped < 0 && v->shape == of->shape &&
-            !strcmp(rest_of(symbols, v), rest_of(symbols, of)))
+            !strcmp(tc_name_in_model(symbols, v), tc_name_in_model(symbols, of)))
             return v;
     }
     return NULL;

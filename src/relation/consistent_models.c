@@ -14,9 +14,6 @@
 #include "relation/consistent.h"
 #include "relation/third_time.h"
 
-#include <string.h>
-
-#include "base/hash.h"
 #include "replay/symbols.h"
 
 #define MIN_MATRICES 2
@@ -50,21 +47,6 @@ static void models_release(void *of_process)
 
 /* ---- looking -------------------------------------------------------------------------------- */
 
-/* Without the name of the model: "fc1.weight" of "model.fc1.weight". */
-static uint64_t mix(const struct tc_strtab *symbols, const struct tc_variable *v, uint64_t data)
-{
-    const char *name = tc_strtab_text(symbols, v->name), *rest = strchr(name, '.');
-
-    rest = rest ? rest : name;
-    return tc_hash64(rest, strlen(rest), data);
-}
-
-static bool is_counted(const struct tc_variable *v)
-{
-    return v->kind == TC_SYM_PARAMETER && v->root != TC_NONE && v->is_matrix && v->has_data &&
-           v->has_first && !v->is_sampled;
-}
-
 static void begin(struct model *model, const struct tc_variable *v, uint64_t window)
 {
     model->root = v->root;
@@ -82,15 +64,15 @@ static void look_at(struct models *models, const struct tc_strtab *symbols,
 
     models->n_windows++;
     for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
-        if (!is_counted(v))
+        if (!tc_is_told_matrix(v))
             continue;
         struct model *model =
             tc_map_struct(&models->items, (uint64_t)v->root, sizeof(struct model));
         if (model->window != models->n_windows)
             begin(model, v, models->n_windows);
         model->n++;
-        model->first += mix(symbols, v, v->first_data);
-        model->now += mix(symbols, v, v->data);
+        model->first += tc_content_in_model(symbols, v, v->first_data);
+        model->now += tc_content_in_model(symbols, v, v->data);
         model->is_trained |= v->stepped >= 0;
         if (!model->a_matrix || v->serial < model->a_matrix->serial)
             model->a_matrix = v;

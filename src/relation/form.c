@@ -100,6 +100,27 @@ uint64_t tc_rich_content(const struct tc_value *tensor)
     return digest.text && tc_is_rich(tensor) ? tc_hash64(digest.text, digest.size, 0) | 1 : 0;
 }
 
+const char *tc_name_in_model(const struct tc_strtab *symbols, const struct tc_variable *variable)
+{
+    const char *name = tc_strtab_text(symbols, variable->name), *rest = strchr(name, '.');
+
+    return rest ? rest : name;
+}
+
+uint64_t tc_content_in_model(const struct tc_strtab *symbols, const struct tc_variable *variable,
+                             uint64_t data)
+{
+    const char *name = tc_name_in_model(symbols, variable);
+
+    return tc_hash64(name, strlen(name), data);
+}
+
+bool tc_is_told_matrix(const struct tc_variable *variable)
+{
+    return variable->kind == TC_SYM_PARAMETER && variable->root != TC_NONE && variable->is_matrix &&
+           variable->has_data && variable->has_first && !variable->is_sampled;
+}
+
 const struct tc_value *tc_first_tensor(const struct tc_call *call)
 {
     return tc_value_get(call->self, "tensor") ? call->self

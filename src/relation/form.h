@@ -37,6 +37,15 @@ bool tc_is_rich(const struct tc_value *tensor);
  */
 uint64_t tc_rich_content(const struct tc_value *tensor);
 
+/* The name of a variable without that of the model, what copies of a model have in common:
+ * ".fc1.weight" of "model.fc1.weight". */
+const char *tc_name_in_model(const struct tc_strtab *symbols, const struct tc_variable *variable);
+/* That it holds this content, as a number; the sum of all is what a model holds. */
+uint64_t tc_content_in_model(const struct tc_strtab *symbols, const struct tc_variable *variable,
+                             uint64_t data);
+/* Is it a matrix of a model whose whole content is told, from its first on? */
+bool tc_is_told_matrix(const struct tc_variable *variable);
+
 /* The receiver if it is a tensor, else the first tensor among the operands; NULL: there is none. */
 const struct tc_value *tc_first_tensor(const struct tc_call *call);
 /* Is it one number that takes a gradient, as a loss is? */
