@@ -20,10 +20,9 @@
 /* A content is unlike another one for certain, a number by chance: of those so many different ones
  * are asked for. */
 #define MIN_NUMBERS 3
-/* Where the ranks have something else, fewer than one in so many may be the same by chance; and of
- * fewer occasions nothing is said, but of seeds. */
+/* Of fewer occasions nothing is said that the ranks have otherwise, but of seeds. */
 #define MIN_OTHER 3
-/* So many occasions are. */
+/* Occasions that are kept of each, the first ones. */
 #define MAX_OCCASIONS 64
 /* Ranks beyond are not compared: what they had wrong shows in the first. */
 #define MAX_RANKS 16

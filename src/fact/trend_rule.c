@@ -38,6 +38,11 @@
 #define RISES_READ  "\"rises %lf, after a stay %lf"
 #define STAYS_READ  "\"stays %lf"
 
+static bool is_going_on(const char *claim)
+{
+    return !strncmp(claim, GOES_ON, strlen("\"goes on"));
+}
+
 bool tc_fact_trend_holds(const struct tc_fact_trend *t, const char *claim)
 {
     if (t->n < 2)
@@ -48,8 +53,7 @@ bool tc_fact_trend_holds(const struct tc_fact_trend *t, const char *claim)
         return t->by >= 0;
     if (!strcmp(claim, NEVER_TURNS))
         return t->by == 0 || !t->n_rises || !t->n_falls;
-    return strncmp(claim, GOES_ON, strlen("\"goes on")) != 0 || t->by > 0 ||
-           t->before >= tc_fact_trend_reach(claim);
+    return !is_going_on(claim) || t->by > 0 || t->before >= tc_fact_trend_reach(claim);
 }
 
 double tc_fact_trend_reach(const char *claim)
@@ -89,7 +93,7 @@ static void add_run(struct trends *all, const char *text)
 {
     double number, between = 0;
 
-    if (!strncmp(text, GOES_ON, strlen("\"goes on"))) {
+    if (is_going_on(text)) {
         all->n_on++;
         all->reach = fmax(all->reach, tc_fact_trend_reach(text));
     } else if (!strncmp(text, CLIMBS, strlen("\"climbs")))
