@@ -4,20 +4,19 @@
 usage: runs.py [--bin DIR] [--runs N] [--json FILE]
 
 Runs of some steps appear below a folder, a hundred at a time, and have ended when they appear; each hundredth is broken.
-A line for each tenth: runs closed, memory and descriptors of the watch, seconds, size of index.html.
+A line for each tenth: runs closed, memory and descriptors of the watch, seconds.
 """
-import argparse
 import json
 import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import growth
+
 for folder in ("relations", "online"):
-    sys.path.insert(0, str(ROOT / "tests" / folder))
+    sys.path.insert(0, str(growth.ROOT / "tests" / folder))
 from live import write_loop  # noqa: E402
 
 BATCH = 100
@@ -25,8 +24,7 @@ BATCH = 100
 
 def state_of(pid):
     """kB of memory, and open descriptors."""
-    status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]), len(list(pathlib.Path(f"/proc/{pid}/fd").iterdir()))
+    return growth.rss_kb(pid), len(list(pathlib.Path(f"/proc/{pid}/fd").iterdir()))
 
 
 def count_lines(path):
@@ -68,17 +66,5 @@ def run(options, work):
     return rows
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], usage=__doc__.split("usage: ")[1].split("\n")[0])
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
-    parser.add_argument("--runs", type=int, default=10_000)
-    parser.add_argument("--json", type=pathlib.Path)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        rows = run(options, pathlib.Path(scratch))
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    growth.main(__doc__, run, "runs", 10_000)

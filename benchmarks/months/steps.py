@@ -6,16 +6,15 @@ usage: steps.py [--bin DIR] [--steps N] [--json FILE]
 A writer appends frames of 2,000 steps, some ten records each, and one step in the midst in which no weight changes. It waits
 where the check is more than 256 MiB behind. A line for each tenth: steps, bytes of the file, of disk, memory of the check.
 """
-import argparse
 import json
 import pathlib
 import subprocess
 import sys
-import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "relations"))
+import growth
+
+sys.path.insert(0, str(growth.ROOT / "tests" / "relations"))
 from trace_writer import Trace  # noqa: E402
 
 FRAME_STEPS = 2000
@@ -76,23 +75,6 @@ def compile_window(window):
     return make
 
 
-def rss_kb(pid):
-    status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0])
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], usage=__doc__.split("usage: ")[1].split("\n")[0])
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
-    parser.add_argument("--steps", type=int, default=10_000_000)
-    parser.add_argument("--json", type=pathlib.Path)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        rows = run(options, pathlib.Path(scratch))
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
-
-
 def run(options, work):
     healthy = write_pattern(work / "healthy", 8)
     write_pattern(work / "healthy2", 8)
@@ -119,7 +101,7 @@ def run(options, work):
             if (first + n) * 10 // options.steps > len(rows):
                 time.sleep(6)  # for a deletion
                 rows.append({"steps": first + n, "file_mb": path.stat().st_size / 1e6, "disk_mb": path.stat().st_blocks * 512 / 1e6,
-                             "rss_kb": rss_kb(checker.pid), "seconds": time.monotonic() - began})
+                             "rss_kb": growth.rss_kb(checker.pid), "seconds": time.monotonic() - began})
                 print("{steps:10,} steps: file {file_mb:8.1f} MB, disk {disk_mb:6.1f} MB, check {rss_kb:7,} kB, after {seconds:.0f} s".format(**rows[-1]), flush=True)
         last = {"type": "end", "t": 10**15, "events": 0, "dropped": 0, "exit": 0}
         file.write(pack(json.dumps(last) + "\n"))
@@ -133,4 +115,4 @@ def pack(text):
 
 
 if __name__ == "__main__":
-    main()
+    growth.main(__doc__, run, "steps", 10_000_000)
