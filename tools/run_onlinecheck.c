@@ -28,16 +28,6 @@ static void say(void *context, const char *line)
     tc_app_say(context, "%s", line);
 }
 
-/* Where a signal ends the check; what is shown of it is its standing. */
-static bool go_on(void *context, size_t i, size_t n, uint64_t bytes)
-{
-    (void)context;
-    (void)i;
-    (void)n;
-    (void)bytes;
-    return !tc_app_interrupted();
-}
-
 static bool is_due(void *context)
 {
     return tc_app_is_progress_due(((struct onlinecheck *)context)->app);
@@ -124,7 +114,7 @@ enum tc_status onlinecheck_run(struct tc_app *app, void *options_, struct tc_err
                                           .hung = tell_hang,
                                           .delete_checked = options->delete_checked,
                                           .context = &online};
-    config.check.progress = go_on;
+    config.check.progress = tc_app_no_progress; /* its standing is shown */
     config.found_context = &online.track;
     track_begin(&online.track, app, options);
     status = tc_online_run_watched(&config, &watch, &result, notes, err);

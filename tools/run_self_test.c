@@ -28,15 +28,6 @@ static void keep_text(void *context, const char *text, size_t size)
     tc_strbuf_add(&((struct judged *)context)->text, text, size);
 }
 
-static bool go_on(void *context, size_t i, size_t n, uint64_t bytes)
-{
-    (void)context;
-    (void)i;
-    (void)n;
-    (void)bytes;
-    return !tc_app_interrupted();
-}
-
 static enum tc_status judge_trace(const char *name, struct judged *judged, struct tc_error *err)
 {
     const char *set = SET;
@@ -50,7 +41,7 @@ static enum tc_status judge_trace(const char *name, struct judged *judged, struc
         .n_invariants = 1,
         .quiet = true,
         .write = keep_text,
-        .progress = go_on,
+        .progress = tc_app_no_progress,
         .context = judged,
     };
     enum tc_status status = tc_check_run(&config, &judged->result, notes, err);

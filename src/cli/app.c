@@ -169,6 +169,15 @@ bool tc_app_progress(void *context, size_t i, size_t n, uint64_t bytes)
     return !tc_app_interrupted();
 }
 
+bool tc_app_no_progress(void *context, size_t i, size_t n, uint64_t bytes)
+{
+    (void)context;
+    (void)i;
+    (void)n;
+    (void)bytes;
+    return !tc_app_interrupted();
+}
+
 bool tc_app_progress_share(struct tc_app *app, const char *what, uint64_t done, uint64_t of)
 {
     if (tc_app_is_progress_due(app))

@@ -93,6 +93,8 @@ void tc_app_show_progress(struct tc_app *app, const char *fmt, ...);
 void tc_app_hide_progress(struct tc_app *app);
 /* What most tools show; false: the work is to end. */
 bool tc_app_progress(void *context, size_t i, size_t n, uint64_t bytes);
+/* The same where none is shown. */
+bool tc_app_no_progress(void *context, size_t i, size_t n, uint64_t bytes);
 /* "evaluated 40 %": done of so many. */
 bool tc_app_progress_share(struct tc_app *app, const char *what, uint64_t done, uint64_t of);
 
