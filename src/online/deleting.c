@@ -48,10 +48,10 @@ struct asked {
 static bool keeps(void *context, int64_t first_step, int64_t last_step, bool *ends)
 {
     const struct asked *asked = context;
+    const struct tc_found_steps *found = asked->deleting->found;
 
     *ends = last_step != TC_NONE && last_step + TC_TRIM_AROUND >= asked->before;
-    return *ends ||
-           tc_found_steps_near(asked->deleting->found, first_step, last_step, TC_TRIM_AROUND);
+    return *ends || tc_trim_is_near(found->items.items, found->items.n, first_step, last_step);
 }
 
 static enum tc_status trim_file(struct tc_deleting *d, size_t i, int64_t step, struct tc_error *err)

@@ -20,7 +20,8 @@ void tc_found_steps_take(struct tc_found_steps *found, const struct tc_engine *e
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < violations[i]->n_steps; k++)
             tc_vec_push(&found->items, violations[i]->steps[k]);
-        tc_vec_push(&found->items, violations[i]->last_step);
+        if (violations[i]->last_step >= 0)
+            tc_vec_push(&found->items, violations[i]->last_step);
     }
     tc_free(violations);
 }
@@ -28,17 +29,6 @@ void tc_found_steps_take(struct tc_found_steps *found, const struct tc_engine *e
 void tc_found_steps_release(struct tc_found_steps *found)
 {
     tc_vec_release(&found->items);
-}
-
-bool tc_found_steps_near(const struct tc_found_steps *found, int64_t first, int64_t last,
-                         int64_t around)
-{
-    for (size_t i = 0; i < found->items.n; i++) {
-        const int64_t step = found->items.items[i];
-        if (step >= 0 && last >= step - around && first <= step + around)
-            return true;
-    }
-    return false;
 }
 
 /* Path of the first file that asks for it; NULL: none does. */
@@ -57,7 +47,7 @@ static void name_file(const char *beside, struct tc_strbuf *out)
     char host[256] = "";
 
     gethostname(host, sizeof(host) - 1);
-    tc_strbuf_add(out, beside, strlen(beside) - strlen(tc_fs_base(beside)));
+    tc_strbuf_add(out, beside, (size_t)(tc_fs_base(beside) - beside));
     tc_strbuf_addf(out, "found_%s_%ld.steps", host, (long)getpid());
 }
 

@@ -5,7 +5,6 @@
 #ifndef TC_ONLINE_FOUND_STEPS_H
 #define TC_ONLINE_FOUND_STEPS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/vec.h"
@@ -14,16 +13,13 @@
 struct tc_engine;
 
 struct tc_found_steps {
-    TC_VEC(int64_t) items; /* the first ones of each violation, and its last; not sorted */
+    TC_VEC(int64_t) items; /* known ones: of each violation the first, and its last; not sorted */
     uint64_t n_marked;     /* of those in the file */
 };
 
 /* As they are now. */
 void tc_found_steps_take(struct tc_found_steps *found, const struct tc_engine *engine);
 void tc_found_steps_release(struct tc_found_steps *found);
-/* Does one of these steps lie within `around` of those from first to last? */
-bool tc_found_steps_near(const struct tc_found_steps *found, int64_t first, int64_t last,
-                         int64_t around);
 
 /*
  * Where a process of the folder keeps its trace short (--keep), write the steps into the folder, to

@@ -95,8 +95,7 @@ static void set_attribute(struct variable *v, const struct tc_member *member)
 
 static void add_variable(struct tc_remains *remains, const struct tc_record *record)
 {
-    uint64_t known;
-    const bool is_new = !tc_map_get(&remains->variables, (uint64_t)record->var, &known);
+    const bool is_new = !tc_map_find(&remains->variables, (uint64_t)record->var);
     struct variable *v = tc_map_struct(&remains->variables, (uint64_t)record->var, sizeof(*v));
 
     if (is_new)

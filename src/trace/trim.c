@@ -117,6 +117,14 @@ void tc_trim_close(struct tc_trim *trim)
     tc_free(trim);
 }
 
+bool tc_trim_is_near(const int64_t *steps, size_t n, int64_t first, int64_t last)
+{
+    for (size_t i = 0; i < n; i++)
+        if (last >= steps[i] - TC_TRIM_AROUND && first <= steps[i] + TC_TRIM_AROUND)
+            return true;
+    return false;
+}
+
 /* ---- the frame behind the region --------------------------------------------------------------
  */
 

@@ -10,6 +10,7 @@
 #define TC_TRACE_TRIM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <traincheck/error.h>
@@ -27,6 +28,9 @@ struct tc_trim; /* of one file */
 enum tc_status tc_trim_open(const char *path, uint64_t head, struct tc_trim **out,
                             struct tc_error *err);
 void tc_trim_close(struct tc_trim *trim);
+
+/* Is one of the n steps among those from first to last, or TC_TRIM_AROUND of it or less away? */
+bool tc_trim_is_near(const int64_t *steps, size_t n, int64_t first, int64_t last);
 
 struct tc_trim_order {
     uint64_t bytes; /* to give back; may be UINT64_MAX */

@@ -64,14 +64,14 @@ static void read_marks_of(const char *path)
 
 static void read_marks(void)
 {
-    const char *slash = strrchr(keep.path, '/');
+    const size_t n_folder = (size_t)(tc_fs_base(keep.path) - keep.path);
     struct tc_strbuf folder = TC_STRBUF_INIT;
     char **names;
     size_t n;
 
     keep.marks.n = 0;
-    tc_strbuf_add(&folder, keep.path, slash ? (size_t)(slash - keep.path) : 0);
-    tc_strbuf_adds(&folder, slash ? "" : ".");
+    tc_strbuf_add(&folder, keep.path, n_folder);
+    tc_strbuf_adds(&folder, n_folder ? "" : ".");
     if (tc_fs_list(folder.text, &names, &n, NULL) == TC_OK) {
         for (size_t i = 0; i < n; i++) {
             const char *dot = strrchr(names[i], '.');
@@ -90,11 +90,7 @@ static bool keeps(void *context, int64_t first_step, int64_t last_step, bool *en
 {
     (void)context;
     *ends = false;
-    for (size_t i = 0; i < keep.marks.n; i++)
-        if (last_step >= keep.marks.items[i] - TC_TRIM_AROUND &&
-            first_step <= keep.marks.items[i] + TC_TRIM_AROUND)
-            return true;
-    return false;
+    return tc_trim_is_near(keep.marks.items, keep.marks.n, first_step, last_step);
 }
 
 /* Half of what may stay is the newest, whatever lies before it. */
