@@ -51,6 +51,12 @@ struct tc_operand tc_eval_constant(struct tc_eval *e, double number);
 struct tc_operand tc_eval_broadcast(struct tc_eval *e, const struct tc_plan_tensor *t,
                                     const struct tc_plan_tensor *over);
 
+/* An element as the number of a row, place or class; -1 where it is unknown. */
+static inline int64_t tc_eval_index(tc_el element)
+{
+    return tc_el_is_marked(element) ? -1 : tc_el_to_int(element);
+}
+
 /* A number given as an argument: also a tensor of one element. */
 tc_el tc_eval_scalar(struct tc_eval *e, unsigned i, double fallback);
 

@@ -152,15 +152,6 @@ static void run_attention(struct tc_eval *e)
         tc_eval_write(e, 1, logs, n);
 }
 
-static tc_el *zeros(struct tc_eval *e, size_t n)
-{
-    tc_el *p = tc_eval_new(e, n);
-
-    for (size_t i = 0; i < n; i++)
-        p[i] = TC_EL_ZERO;
-    return p;
-}
-
 static void add_to(tc_el *to, const tc_el *x, tc_el by, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -192,8 +183,8 @@ static void run_attention_backward(struct tc_eval *e)
         return;
     }
     const tc_el *g = tc_eval_read(e, grad), *out = kept(e, OUT, n * a.ev), *lse = kept(e, LSE, n);
-    tc_el *dq = zeros(e, n * a.e), *dk = zeros(e, key_heads * a.s * a.e),
-          *dv = zeros(e, key_heads * a.s * a.ev), *rows = tc_eval_new(e, a.l * a.s),
+    tc_el *dq = tc_eval_zeros(e, n * a.e), *dk = tc_eval_zeros(e, key_heads * a.s * a.e),
+          *dv = tc_eval_zeros(e, key_heads * a.s * a.ev), *rows = tc_eval_new(e, a.l * a.s),
           *sums = tc_eval_new(e, a.l), *d = tc_eval_new(e, a.s);
     for (size_t r = 0; r < n; r++) {
         size_t head = r / a.l, from = head / a.group;

@@ -24,7 +24,7 @@ struct bags {
 /* The row of index k: -1 if it is the padding's, or after a failure. */
 static int64_t row_at(struct tc_eval *e, const struct bags *b, size_t k)
 {
-    int64_t row = tc_el_is_marked(b->index[k]) ? -1 : tc_el_to_int(b->index[k]);
+    int64_t row = tc_eval_index(b->index[k]);
 
     if (row < 0 || (size_t)row >= b->rows)
         tc_eval_fail(e, "an index outside its table");
@@ -160,7 +160,7 @@ static void spread_largest(struct tc_eval *e, const struct bags *b, const tc_el 
     }
     const tc_el *at = tc_eval_read(e, places);
     for (size_t i = 0; i < b->bags * b->width; i++) {
-        int64_t row = tc_el_is_marked(at[i]) ? -1 : tc_el_to_int(at[i]);
+        int64_t row = tc_eval_index(at[i]);
         if (row < 0 || (size_t)row >= b->rows) {
             tc_eval_fail(e, "a place outside its table");
             return;

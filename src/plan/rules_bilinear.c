@@ -100,9 +100,7 @@ static void run_trilinear(struct tc_eval *e)
         tc_eval_fail(e, "sizes that do not fit");
         return;
     }
-    tc_el *to = tc_eval_new(e, (size_t)n);
-    for (int64_t i = 0; i < n; i++)
-        to[i] = TC_EL_ZERO;
+    tc_el *to = tc_eval_zeros(e, (size_t)n);
     multiply(&x, to);
     tc_eval_write(e, 0, to, (size_t)n);
 }

@@ -285,7 +285,7 @@ static void run_pow(struct tc_eval *e)
             to[i] = raised(&f, x, exponent);
             continue;
         }
-        int64_t whole = tc_el_is_marked(y) ? -1 : tc_el_to_int(y);
+        int64_t whole = tc_eval_index(y);
         bool is_whole = whole >= 0 && whole <= 1 << 20 && tc_el_same(tc_el_int(whole), y);
         to[i] = is_whole ? tc_el_power(x, (uint64_t)whole) : tc_el_apply2(&f, x, y);
     }

@@ -46,9 +46,7 @@ static void run_chunk_cat(struct tc_eval *e)
         return;
     }
     int64_t row = out->numel / chunks;
-    tc_el *to = tc_eval_new(e, (size_t)out->numel);
-    for (int64_t i = 0; i < out->numel; i++)
-        to[i] = TC_EL_ZERO;
+    tc_el *to = tc_eval_zeros(e, (size_t)out->numel);
     for (uint32_t i = 0; i < list->n && !*e->failure; i++) {
         const struct tc_plan_tensor *t =
             list->items[i].kind == TC_PLAN_TENSOR ? list->items[i].tensor : NULL;

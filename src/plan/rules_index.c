@@ -54,9 +54,7 @@ static void run_embedding_backward(struct tc_eval *e)
     }
     size_t n = (size_t)index->numel, width = (size_t)out->sizes[1];
     const tc_el *from = tc_eval_read(e, g), *at = tc_eval_read(e, index);
-    tc_el *to = tc_eval_new(e, (size_t)out->numel);
-    for (int64_t i = 0; i < out->numel; i++)
-        to[i] = TC_EL_ZERO;
+    tc_el *to = tc_eval_zeros(e, (size_t)out->numel);
     for (size_t k = 0; k < n; k++) {
         int64_t row = place(e, at, k, out->sizes[0]);
         for (size_t c = 0; c < width && row >= 0 && row != padding; c++) {

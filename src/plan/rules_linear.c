@@ -191,7 +191,7 @@ static void run_grouped(struct tc_eval *e)
     for (size_t i = 0; i < n; i++)
         to[i] = TC_EL_UNDEF;
     for (int64_t g = 0; g < offs->numel; g++) {
-        int64_t end = tc_el_is_marked(ends[g]) ? -1 : tc_el_to_int(ends[g]);
+        int64_t end = tc_eval_index(ends[g]);
         if (end < from || end > cut_size(a, b)) {
             tc_eval_fail(e, "groups whose ends are out of order or range");
             return;

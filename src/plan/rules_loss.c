@@ -47,7 +47,7 @@ static bool classes_of(struct tc_eval *e, const struct tc_plan_tensor *x, unsign
 /* The class of target k, or -1 if it is ignored. */
 static int64_t class_at(struct tc_eval *e, const struct classes *c, size_t k)
 {
-    int64_t t = tc_el_is_marked(c->target[k]) ? -1 : tc_el_to_int(c->target[k]);
+    int64_t t = tc_eval_index(c->target[k]);
 
     if (t == c->ignored)
         return -1;

@@ -38,7 +38,7 @@ static bool scores_of(struct tc_eval *e, unsigned self, unsigned reduction, stru
     return true;
 }
 
-/* Target k; the number of classes after a failure, -1 for the end of a list. */
+/* Target k; -1 for the end of a list, and no class after a failure. */
 static int64_t class_at(struct tc_eval *e, const struct scores *s, size_t k)
 {
     int64_t t = tc_el_is_marked(s->target[k]) ? -2 : tc_el_to_int(s->target[k]);
@@ -71,7 +71,7 @@ static tc_el given_to(const struct tc_plan_tensor *g, const tc_el *from, size_t 
 
 /* ---- one class: the sum over the others of max(0, margin - x[y] + x[j]) ^ p ------------------ */
 
-/* weight stands at `first` + 3 of self target p margin weight reduction, self being `first`. */
+/* Of self target p margin weight reduction self is argument `first`. */
 static bool margins_of(struct tc_eval *e, unsigned first, struct scores *s)
 {
     const struct tc_plan_tensor *weight = tc_eval_tensor(e, first + 4),

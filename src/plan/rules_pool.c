@@ -20,7 +20,7 @@ static bool is_adaptive(const struct tc_eval *e)
     return e->op->rule->extra >= ADAPTIVE;
 }
 
-/* Windows over x with an element of y for each; `first` is the number of kernel_size. */
+/* Windows over x with an element of y for each. */
 static bool windows_of(struct tc_eval *e, const struct tc_plan_tensor *x,
                        const struct tc_plan_tensor *y,
                        const struct tc_plan_window_arguments *arguments, struct tc_plan_windows *w)
@@ -81,7 +81,7 @@ static void put_back(struct tc_eval *e, const struct tc_plan_tensor *t,
     const tc_el *from = tc_eval_read(e, t), *at = tc_eval_read(e, index);
     tc_el *to = tc_eval_zeros(e, (size_t)out->numel);
     for (size_t i = 0; i < (size_t)t->numel; i++) {
-        int64_t x = tc_el_is_marked(at[i]) ? -1 : tc_el_to_int(at[i]);
+        int64_t x = tc_eval_index(at[i]);
         size_t k = i / part * plane + (size_t)x;
         if (x < 0 || (size_t)x >= plane || k >= (size_t)out->numel) {
             tc_eval_fail(e, "an index outside its plane");

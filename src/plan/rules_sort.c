@@ -102,9 +102,7 @@ static void run_histc(struct tc_eval *e)
         return;
     }
     const tc_el *from = tc_eval_read(e, t);
-    tc_el *to = tc_eval_new(e, (size_t)bins);
-    for (int64_t b = 0; b < bins; b++)
-        to[b] = TC_EL_ZERO;
+    tc_el *to = tc_eval_zeros(e, (size_t)bins);
     for (int64_t i = 0; i < t->numel; i++) {
         int64_t x = tc_el_is_marked(from[i]) ? INT64_MAX : tc_el_to_int(from[i]);
         if (x < -(INT64_C(1) << 31) || x > INT64_C(1) << 31 || !tc_el_same(tc_el_int(x), from[i])) {

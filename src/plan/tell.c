@@ -306,7 +306,6 @@ static struct tc_plan_finding tell_unlike(struct tc_story *s, const struct tc_pl
     return f;
 }
 
-/* The place is that of what is missing: the plan of one device has its line. */
 static bool runs(const struct tc_plan_program *p, const struct tc_plan_op *op)
 {
     for (size_t i = 0; i < p->ops.n; i++)
@@ -331,6 +330,7 @@ static uint32_t other_holder(const struct tc_story *s, const struct tc_plan_judg
     return TC_NO_OP;
 }
 
+/* The place is that of what is missing: the plan of one device has its line. */
 struct tc_plan_finding tc_story_tell_left_out(struct tc_story *s,
                                               const struct tc_plan_judged *judged, uint32_t op,
                                               uint32_t missing, uint32_t user)
