@@ -30,6 +30,7 @@
 #include "collect/python.h"
 #include "collect/recount.h"
 #include "collect/select.h"
+#include "trace/trim.h"
 
 struct run {
     const struct tc_collect_config *config;
@@ -96,20 +97,12 @@ static enum tc_status name_output(struct run *run, struct tc_error *err)
     return status;
 }
 
-/* What a live check has marked for --keep. */
-static bool is_marks(const char *name)
-{
-    const size_t n = strlen(name);
-
-    return strncmp(name, "found_", 6) == 0 && n > 6 && strcmp(name + n - 6, ".steps") == 0;
-}
-
 /* Of an earlier run: it is in the way, or replaced. */
 static bool is_old(const struct run *run, const char *name)
 {
     if (run->config->plan)
         return tc_plan_is_file(name);
-    return is_marks(name) ||
+    return tc_trim_is_marks(name) ||
            (is_trace(name) && !tc_peers_is_of_job(run->output_dir, name, run->job));
 }
 

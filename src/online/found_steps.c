@@ -10,6 +10,7 @@
 
 #include "base/fs.h"
 #include "check/engine.h"
+#include "trace/trim.h"
 
 void tc_found_steps_take(struct tc_found_steps *found, const struct tc_engine *engine)
 {
@@ -48,7 +49,7 @@ static void name_file(const char *beside, struct tc_strbuf *out)
 
     gethostname(host, sizeof(host) - 1);
     tc_strbuf_add(out, beside, (size_t)(tc_fs_base(beside) - beside));
-    tc_strbuf_addf(out, "found_%s_%ld.steps", host, (long)getpid());
+    tc_strbuf_addf(out, TC_TRIM_MARKS_BEGIN "%s_%ld" TC_TRIM_MARKS_END, host, (long)getpid());
 }
 
 enum tc_status tc_found_steps_mark(struct tc_found_steps *found,

@@ -117,6 +117,15 @@ void tc_trim_close(struct tc_trim *trim)
     tc_free(trim);
 }
 
+bool tc_trim_is_marks(const char *name)
+{
+    const size_t n = strlen(name), begin = strlen(TC_TRIM_MARKS_BEGIN),
+                 end = strlen(TC_TRIM_MARKS_END);
+
+    return n >= begin + end && !strncmp(name, TC_TRIM_MARKS_BEGIN, begin) &&
+           !strcmp(name + n - end, TC_TRIM_MARKS_END);
+}
+
 bool tc_trim_is_near(const int64_t *steps, size_t n, int64_t first, int64_t last)
 {
     for (size_t i = 0; i < n; i++)

@@ -29,6 +29,12 @@ enum tc_status tc_trim_open(const char *path, uint64_t head, struct tc_trim **ou
                             struct tc_error *err);
 void tc_trim_close(struct tc_trim *trim);
 
+/* Files beside the traces have steps that a process is to keep, a line for each. Is it the name of
+ * one? */
+#define TC_TRIM_MARKS_BEGIN "found_"
+#define TC_TRIM_MARKS_END   ".steps"
+bool tc_trim_is_marks(const char *name);
+
 /* Is one of the n steps among those from first to last, or TC_TRIM_AROUND of it or less away? */
 bool tc_trim_is_near(const int64_t *steps, size_t n, int64_t first, int64_t last);
 

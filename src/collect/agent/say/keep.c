@@ -74,8 +74,7 @@ static void read_marks(void)
     tc_strbuf_adds(&folder, n_folder ? "" : ".");
     if (tc_fs_list(folder.text, &names, &n, NULL) == TC_OK) {
         for (size_t i = 0; i < n; i++) {
-            const char *dot = strrchr(names[i], '.');
-            if (strncmp(names[i], "found_", 6) != 0 || !dot || strcmp(dot, ".steps") != 0)
+            if (!tc_trim_is_marks(names[i]))
                 continue;
             char *path = tc_fs_join(folder.text, names[i]);
             read_marks_of(path);
