@@ -12,7 +12,8 @@
 static const struct tc_opt options[] = {
     TC_OPT_VALUE(STRING, "output-dir", 'o', "DIR", AT(config.output_dir),
                  "the trace folder (default traincheck_<script>_<date-time>)"),
-    TC_OPT_SWITCH(FLAG, "overwrite", 0, AT(config.overwrite), "replace the trace that DIR holds"),
+    TC_OPT_SWITCH(FLAG, "overwrite", 0, AT(config.overwrite),
+                  "replace the trace that DIR holds, or write among other files"),
     TC_OPT_WORDS(LIST, "invariants", 'i', "FILE|@NAME", AT(invariants),
                  "trace only what these need: a file, or shipped sets (@all: every one)", NULL,
                  TC_SHIPPED_NAMES),

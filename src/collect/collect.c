@@ -106,6 +106,39 @@ static bool is_old(const struct run *run, const char *name)
            (is_trace(name) && !tc_peers_is_of_job(run->output_dir, name, run->job));
 }
 
+/* Is it a file of somebody else? Folders and hidden files, as on a new volume, are not counted. */
+static bool is_stranger(const struct run *run, const char *name)
+{
+    char *path = tc_fs_join(run->output_dir, name);
+    const bool is_folder = tc_fs_is_dir(path);
+
+    tc_free(path);
+    return name[0] != '.' && !is_folder;
+}
+
+static bool is_ours(const char *name)
+{
+    return is_trace(name) || tc_trim_is_marks(name) || tc_plan_is_file(name);
+}
+
+/* A folder that holds other people's files alone was perhaps named by mistake. */
+static enum tc_status check_folder(const struct run *run, char *const *names, size_t n,
+                                   struct tc_error *err)
+{
+    const char *what = run->config->plan ? "plan" : "trace";
+    bool has_ours = false, has_stranger = false;
+
+    for (size_t i = 0; i < n; i++) {
+        has_ours |= is_ours(names[i]);
+        has_stranger |= is_stranger(run, names[i]);
+    }
+    if (has_ours || !has_stranger || run->config->overwrite)
+        return TC_OK;
+    return tc_error_set(err, TC_E_USAGE,
+                        "%s holds other files and no %s; --overwrite writes the %s among them",
+                        run->output_dir, what, what);
+}
+
 static enum tc_status remove_old(const struct run *run, const char *name, struct tc_error *err)
 {
     char *path = tc_fs_join(run->output_dir, name);
@@ -124,6 +157,8 @@ static enum tc_status clear_output(const struct run *run, struct tc_error *err)
     size_t n;
     enum tc_status status = tc_fs_list(run->output_dir, &names, &n, err);
 
+    if (status == TC_OK)
+        status = check_folder(run, names, n, err);
     for (size_t i = 0; i < n && status == TC_OK; i++) {
         if (!is_old(run, names[i]))
             continue;
