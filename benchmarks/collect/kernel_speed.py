@@ -104,7 +104,7 @@ class Kernel:
         if library is None:
             sys.exit("no compiler of torch's " + ("ROCm" if HIP else "CUDA: pip install nvidia-cuda-nvrtc"))
         of = "hiprtc" if HIP else "nvrtc"
-        source = b"".join((test_nvrtc.LOOK / name).read_bytes() for name in ("kernel.h", "kernel.c"))
+        source = test_nvrtc.device_text().encode()
         program, size, options = ctypes.c_void_p(), ctypes.c_size_t(), target()
         getattr(library, f"{of}CreateProgram")(ctypes.byref(program), source, b"kernel.c", 0, None, None)
         said = getattr(library, f"{of}CompileProgram")(program, len(options), (ctypes.c_char_p * len(options))(*options))

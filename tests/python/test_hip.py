@@ -12,13 +12,13 @@ import argparse
 import ctypes
 import functools
 import glob
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
 
-LOOK = pathlib.Path(__file__).resolve().parents[2] / "src" / "collect" / "agent" / "look"
+from test_nvrtc import device_text
+
 # Groups of 64 threads, and of 32.
 DEVICES = "gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1200"
 OPTION = "-ffp-contract=off"  # as in driver.c
@@ -59,10 +59,6 @@ BOTH unsigned __float_as_uint(float x) { return __builtin_bit_cast(unsigned, x);
 """.replace("BOTH_OF(unsigned, ", "struct { __device__ operator unsigned() const { return ").replace("()) };", "(); } } x; };")
 
 
-def source():
-    return "".join((LOOK / name).read_text() for name in ("kernel.h", "kernel.c"))
-
-
 # ---- clang ----
 
 @functools.lru_cache
@@ -84,7 +80,7 @@ def compile_by_clang(clang, device):
     """What is wrong, or None; and what is told of the code."""
     command = [clang, "-x", "hip", "--cuda-device-only", f"--offload-arch={device}", "-nogpulib", "-nogpuinc", "-std=c++17", "-O3", "-Wall",
                "-Wno-unused-function", "-Werror", OPTION, "-S", "-o", "-", "-"]
-    done = subprocess.run(command, input=PRELUDE + source(), capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(command, input=PRELUDE + device_text(), capture_output=True, text=True, errors="replace", check=False)
     if "invalid target ID" in done.stderr or "unsupported HIP gpu architecture" in done.stderr:
         return UNKNOWN, ""
     if done.returncode:
@@ -137,7 +133,7 @@ def child(name, device):
     """In a process of its own: a release that does not know the device may crash."""
     hiprtc, program, size = ctypes.CDLL(name), ctypes.c_void_p(), ctypes.c_size_t()
     options = [f"--offload-arch={device}".encode(), OPTION.encode()]
-    hiprtc.hiprtcCreateProgram(ctypes.byref(program), source().encode(), b"kernel.c", 0, None, None)
+    hiprtc.hiprtcCreateProgram(ctypes.byref(program), device_text().encode(), b"kernel.c", 0, None, None)
     if hiprtc.hiprtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)):
         sys.exit(log_of(hiprtc, program))
     hiprtc.hiprtcGetCodeSize(program, ctypes.byref(size))

@@ -10,12 +10,19 @@ import argparse
 import ctypes
 import glob
 import pathlib
+import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOOK = ROOT / "src" / "collect" / "agent" / "look"
 GENERATIONS = (75, 80, 90, 100, 120)
 MISSING = 77
+
+
+def device_text():
+    """The kernel as a device's compiler gets it: what kernel.c includes, and itself."""
+    kernel = (LOOK / "kernel.c").read_text()
+    return "".join((LOOK / name).read_text() for name in re.findall(r'include "collect/agent/look/(\w+\.h)"', kernel)) + kernel
 
 
 def candidates():
@@ -72,7 +79,7 @@ def main():
         print(f"NOT DONE: no libnvrtc is here, so the kernel was not compiled for sm_{', sm_'.join(map(str, GENERATIONS))}. "
               "pip install nvidia-cuda-nvrtc brings it.")
         sys.exit(MISSING)
-    source = b"".join((LOOK / name).read_bytes() for name in ("kernel.h", "kernel.c"))
+    source = device_text().encode()
     n_wrong = 0
     for generation in [args.only] if args.only else GENERATIONS:
         wrong, size = compile_for(nvrtc, source, generation)

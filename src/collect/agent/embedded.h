@@ -15,7 +15,7 @@ struct tc_embedded {
 /* In order of import; the last has no name. */
 extern const struct tc_embedded tc_embedded[];
 
-/* The parts of kernel.c for a device's compiler, one after the other; the last is NULL. */
+/* The files of the kernel for a device's compiler, one after the other; the last is NULL. */
 extern const char *const tc_kernel_source[];
 
 #endif /* TC_COLLECT_EMBEDDED_H */
