@@ -129,7 +129,8 @@ const struct tc_opt_tool check_tool = {
         "1  violations; with --against: a difference\n"
         "2  wrong usage, unreadable invariants, no trace, or a self-test that failed;\n"
         "   with --against: runs that cannot be compared, as their calls were recorded in different ways\n"
-        "3  no violation, but nothing was judged or the trace is damaged;\n"
+        "3  no violation, but nothing was judged or the trace is damaged; or the\n"
+        "   invariants are of another script;\n"
         "   with --strict also: an invariant stayed unchecked\n"
         "130, 143  interrupted; what was found until then was written, but nothing of a comparison\n",
     .options = check_options,

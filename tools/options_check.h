@@ -14,7 +14,8 @@ extern const struct tc_opt check_shared_options[];
     "0  no violation\n"                                                  \
     "1  violations\n"                                                    \
     "2  wrong usage, unreadable invariants, or no trace\n"               \
-    "3  no violation, but nothing was judged or the trace is damaged;\n" \
+    "3  no violation, but nothing was judged or the trace is damaged; or the\n" \
+    "   invariants are of another script;\n" \
     "   with --strict also: an invariant stayed unchecked\n"             \
     "130, 143  interrupted; what was found until then was written\n"
 

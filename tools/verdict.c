@@ -29,6 +29,8 @@ int verdict_exit_status(const struct check_options *options, const struct tc_che
 {
     uint64_t counted = n_counted(options, r);
 
+    if (counted && *r->other_script)
+        return EXIT_UNKNOWN;
     if (counted && !options->exit_zero)
         return EXIT_VIOLATIONS;
     if (is_unjudged(r) || (!counted && r->damaged))
@@ -57,7 +59,13 @@ void verdict_say(struct tc_app *app, const struct check_options *options,
 {
     if (app->exit_status != EXIT_UNKNOWN)
         return;
-    if (is_unjudged(r))
+    if (*r->other_script)
+        tc_app_error(
+            app,
+            "the invariants are of another script (exit status 3): %s; what broke says how "
+            "the two differ",
+            r->other_script);
+    else if (is_unjudged(r))
         tc_app_error(app, "nothing was judged (exit status 3): %s", why_unjudged(r));
     else if (r->damaged)
         tc_app_error(app, "nothing was found, but the trace is damaged (exit status 3)%s",

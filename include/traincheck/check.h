@@ -63,6 +63,8 @@ struct tc_check_result {
                                than 0 */
     int exit_status;        /* that of the first of these, 0 if there is none */
     bool damaged;           /* a note says that something of the trace could not be read */
+    char other_script[256]; /* something failed, and all invariants were learned from another
+                               script: a sentence with both names; else empty */
 };
 
 /*

@@ -180,11 +180,15 @@ static bool is_same_base(const struct tc_script *a, const struct tc_script *b)
 /* match: of the lines of a. */
 static bool are_most(const struct tc_script *a, const struct tc_script *b, const size_t *match)
 {
-    size_t n = 0;
+    size_t n = 0, n_code = 0;
 
-    for (size_t i = 0; i < a->n_lines; i++)
-        n += match[i] != TC_UNMATCHED;
-    return 2 * (double)n >= SAME_FILE * (double)(a->n_lines + b->n_lines);
+    for (size_t i = 0; i < a->n_lines; i++) {
+        n_code += a->lines[i].is_code;
+        n += a->lines[i].is_code && match[i] != TC_UNMATCHED;
+    }
+    for (size_t i = 0; i < b->n_lines; i++)
+        n_code += b->lines[i].is_code;
+    return 2 * (double)n >= SAME_FILE * (double)n_code;
 }
 
 static bool is_alike(const struct tc_script *a, const struct tc_script *b)

@@ -12,6 +12,7 @@
 struct tc_departures {
     const char **files; /* invariant files that have excerpts */
     size_t n_files;
+    bool has_others; /* and files that have none */
     struct tc_departed_run *runs;
     size_t n_runs;
 };
@@ -274,18 +275,21 @@ static const struct tc_script *program_of(const struct tc_scripts *scripts)
     return first && first->lines ? first : NULL;
 }
 
-static void say_other_program(const struct tc_comparison *comparison, struct tc_error *err)
+/* A script that kept its name was rewritten: what broke by that is told as ever. */
+static void say_other_program(struct tc_departed_run *run, struct tc_error *err)
 {
-    const struct tc_script *healthy = program_of(&comparison->reference.scripts);
-    const struct tc_script *this = program_of(&comparison->run.scripts);
+    const struct tc_script *healthy = program_of(&run->comparison.reference.scripts);
+    const struct tc_script *this = program_of(&run->comparison.run.scripts);
 
-    if (!healthy || !this)
+    if (!healthy || !this) {
         tc_error_set(err, TC_E_FORMAT, "the script's source is not in both");
-    else if (!strcmp(tc_fs_base(healthy->at), tc_fs_base(this->at)))
-        tc_error_set(err, TC_E_FORMAT, "their %s is another program", tc_fs_base(this->at));
-    else
-        tc_error_set(err, TC_E_FORMAT, "they are runs of %s, and this is one of %s",
+    } else if (!strcmp(tc_fs_base(healthy->at), tc_fs_base(this->at))) {
+        tc_error_set(err, TC_E_FORMAT, "less than half of %s is as it was", tc_fs_base(this->at));
+    } else {
+        tc_error_set(err, TC_E_FORMAT, "they were learned from %s, and this is a run of %s",
                      tc_fs_base(healthy->at), tc_fs_base(this->at));
+        run->other = *err;
+    }
 }
 
 static void make(const struct tc_departures *departures, struct tc_departed_run *run,
@@ -305,7 +309,7 @@ static void make(const struct tc_departures *departures, struct tc_departed_run 
     if (run->is_comparable && !tc_scripts_are_of_one_program(&run->comparison.reference.scripts,
                                                              &run->comparison.run.scripts)) {
         run->is_comparable = false;
-        say_other_program(&run->comparison, &err);
+        say_other_program(run, &err);
     }
     if (!run->is_comparable)
         tc_notes_add(notes, "no-comparison", run->trace, 0,
@@ -329,6 +333,14 @@ const struct tc_departed_run *tc_departures_of(struct tc_departures *departures,
     return NULL;
 }
 
+const char *tc_departures_other(const struct tc_departures *departures)
+{
+    for (size_t i = 0; departures && !departures->has_others && i < departures->n_runs; i++)
+        if (*departures->runs[i].other.text)
+            return departures->runs[i].other.text;
+    return NULL;
+}
+
 struct tc_departures *tc_departures_new(const char *const *traces, size_t n_traces,
                                         const char *const *invariants, size_t n_invariants)
 {
@@ -338,6 +350,7 @@ struct tc_departures *tc_departures_new(const char *const *traces, size_t n_trac
     for (size_t i = 0; i < n_invariants; i++)
         if (tc_excerpts_are_in(invariants[i]))
             departures->files[departures->n_files++] = invariants[i];
+    departures->has_others = departures->n_files < n_invariants;
     departures->runs = tc_calloc(n_traces + 1, sizeof(*departures->runs));
     departures->n_runs = n_traces;
     for (size_t i = 0; i < n_traces; i++)

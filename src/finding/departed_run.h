@@ -34,8 +34,9 @@ struct tc_departed_run {
     struct tc_comparison comparison;
     TC_VEC(struct tc_departure) departures; /* by kind, then by their first differences */
     bool is_made, is_comparable;
-    uint64_t n_steps; /* that were asked for */
-    bool is_whole;    /* and that were there */
+    struct tc_error other; /* says of which program it is, if not of that of the healthy runs */
+    uint64_t n_steps;      /* that were asked for */
+    bool is_whole;         /* and that were there */
 };
 
 struct tc_departures;
@@ -48,6 +49,10 @@ void tc_departures_free(struct tc_departures *departures);
  * cannot be compared. */
 const struct tc_departed_run *tc_departures_of(struct tc_departures *departures, const char *trace,
                                                uint64_t n_steps, struct tc_notes *notes);
+
+/* Where each invariant file has excerpts, and a run that was compared is of another program than
+ * they: a sentence with the names of both. Else NULL. Valid as long as the departures. */
+const char *tc_departures_other(const struct tc_departures *departures);
 
 /* For each departure of the run, how much of the words its edits have (compare/script_edit.h). The
  * caller frees them. */

@@ -120,6 +120,8 @@ void tc_report_input_make(struct tc_report_input *input, const struct tc_check_c
     input->n_suppressed = n - kept;
     tc_findings_make(&input->findings, violations, kept, symbols, departures, notes);
     tc_free(violations);
+    const char *other = tc_departures_other(departures);
+    snprintf(result->other_script, sizeof(result->other_script), "%s", other ? other : "");
     result->n_failed = result->n_passed = result->n_not_triggered = result->n_unchecked = 0;
     result->n_suppressed = result->n_multi_failed = result->n_settings = 0;
     result->n_findings = input->findings.n;
