@@ -16,6 +16,7 @@
 #include "import/torch_apis.h"
 #include "import/typed_value.h"
 #include "trace/foreign.h"
+#include "trace/reader.h"
 #include <traincheck/version.h>
 
 struct source {

@@ -358,9 +358,5 @@ void tc_follow_count(struct tc_follow *f)
 
 uint64_t tc_follow_json_bytes(const struct tc_follow *f)
 {
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < f->files.n; i++)
-        sum += tc_trace_file_json_bytes(tc_trace_folder_file(f->folder, i));
-    return sum;
+    return tc_trace_folder_json_bytes(f->folder);
 }

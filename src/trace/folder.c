@@ -15,7 +15,9 @@
 #include "base/fs.h"
 #include "base/strbuf.h"
 #include "trace/bytes.h"
+#include "trace/reader.h"
 #include "trace/reader_notes.h"
+#include "trace/zio.h"
 
 /* Files that are not parked: at about 1.5 MB each. */
 #define MAX_HOT 16
@@ -62,7 +64,8 @@ static enum tc_status add_file(struct tc_trace_folder *folder, const char *path,
 {
     struct tc_error why = {TC_OK, ""};
     struct tc_trace_file *file;
-    enum tc_status status = tc_trace_file_open(path, folder->notes, &file, &why);
+    enum tc_status status =
+        tc_trace_file_open_by(folder->zio, path, false, folder->notes, &file, &why);
 
     if (status == TC_E_FORMAT) {
         tc_trace_folder_add_other(folder, path, why.text);
@@ -178,6 +181,7 @@ static struct tc_trace_folder *folder_new(struct tc_notes *notes)
     struct tc_trace_folder *folder = tc_calloc(1, sizeof(*folder));
 
     folder->notes = notes;
+    folder->zio = tc_zio_new();
     folder->limit = INT64_MAX;
     folder->turn = NO_MEMBER;
     return folder;
@@ -227,6 +231,7 @@ void tc_trace_folder_close(struct tc_trace_folder *folder)
     tc_free(folder->rejected);
     tc_free(folder->watched);
     tc_strtab_free(folder->known);
+    tc_zio_free(folder->zio);
     tc_free(folder);
 }
 

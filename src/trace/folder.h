@@ -35,6 +35,7 @@ struct tc_trace_other {
 
 struct tc_trace_folder {
     struct tc_notes *notes;
+    struct tc_zio *zio; /* of all files: a turn unpacks whole frames */
     TC_VEC(struct tc_trace_other) others;
     TC_VEC(struct tc_trace_member) members;
     TC_VEC(struct tc_trace_candidate) candidates;

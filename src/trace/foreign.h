@@ -30,20 +30,4 @@ struct tc_trace_format {
 
 extern const struct tc_trace_format tc_python_tool_format;
 
-/* How a foreign process is read; state belongs to the file. */
-struct tc_foreign_ops {
-    /* As tc_trace_file_next; every record has its `foreign`. */
-    enum tc_status (*next)(void *state, const struct tc_record **out, struct tc_error *err);
-    void (*close)(void *state);
-    /* As tc_trace_file_is_waiting and tc_trace_file_park. */
-    bool (*is_waiting)(const void *state);
-    void (*park)(void *state);
-    uint64_t (*bytes)(const void *state);
-    uint64_t (*json_bytes)(const void *state);
-};
-
-/* path names the process in notes and reports; process must live as long as state. */
-struct tc_trace_file *tc_trace_file_new_foreign(const char *path, const struct tc_foreign_ops *ops,
-                                                void *state, const struct tc_record *process);
-
 #endif /* TC_TRACE_FOREIGN_H */

@@ -14,7 +14,6 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "trace/zio.h"
 #include "trace/zstd_frames.h"
 
 #define MAX_LINE TC_ZIO_MAX_FRAME /* bytes; a file without newlines must not fill memory */
@@ -48,6 +47,11 @@ enum tc_status tc_lines_open(const char *path, const char *name, struct tc_notes
     (*out)->notes = notes;
     (*out)->name = name;
     return TC_OK;
+}
+
+void tc_lines_share(struct tc_lines *lines, struct tc_zio *zio)
+{
+    tc_frames_share(lines->frames, zio);
 }
 
 void tc_lines_close(struct tc_lines *lines)
@@ -127,25 +131,21 @@ static enum tc_status too_long(const struct tc_lines *l, struct tc_error *err)
 static void pack(struct tc_lines *l)
 {
     struct tc_strbuf packed = TC_STRBUF_INIT;
-    struct tc_zio *zio = tc_zio_new();
 
-    if (tc_zio_pack(zio, l->text.text, l->text.size, &packed, NULL) == TC_OK) {
+    if (tc_zio_pack(tc_frames_zio(l->frames), l->text.text, l->text.size, &packed, NULL) == TC_OK) {
         tc_strbuf_add(&l->packed, packed.text, packed.size);
         tc_strbuf_release(&l->text);
     }
     tc_strbuf_release(&packed);
-    tc_zio_free(zio);
 }
 
 static enum tc_status unpack(struct tc_lines *l, struct tc_error *err)
 {
-    struct tc_zio *zio = tc_zio_new();
     size_t used;
-    enum tc_status status =
-        tc_zio_unpack(zio, l->packed.text, l->packed.size, &l->text, &used, err);
+    enum tc_status status = tc_zio_unpack(tc_frames_zio(l->frames), l->packed.text, l->packed.size,
+                                          &l->text, &used, err);
 
     tc_strbuf_release(&l->packed);
-    tc_zio_free(zio);
     return status;
 }
 
@@ -185,7 +185,6 @@ void tc_lines_park(struct tc_lines *lines)
 
     if (!lines || lines->packed.size)
         return;
-    tc_frames_park(lines->frames);
     if (lines->pos < lines->text.size)
         tc_strbuf_add(&rest, lines->text.text + lines->pos, lines->text.size - lines->pos);
     lines->searched -= lines->pos;
@@ -195,6 +194,7 @@ void tc_lines_park(struct tc_lines *lines)
     lines->text = rest;
     if (tc_lines_is_waiting(lines) && rest.size >= LEAST_PACKED)
         pack(lines);
+    tc_frames_park(lines->frames);
 }
 
 struct tc_str tc_lines_tail(const struct tc_lines *lines)

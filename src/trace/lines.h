@@ -8,11 +8,14 @@
 #include <traincheck/trace.h>
 
 struct tc_lines;
+struct tc_zio;
 
 /* name goes into notes; both are borrowed and outlive the lines. Errors as in tc_trace_file_open.
  */
 enum tc_status tc_lines_open(const char *path, const char *name, struct tc_notes *notes,
                              struct tc_lines **out, struct tc_error *err);
+/* As tc_frames_share. */
+void tc_lines_share(struct tc_lines *lines, struct tc_zio *zio);
 void tc_lines_close(struct tc_lines *lines);
 
 /* The next line that is not blank, without its newline; valid until the next call. TC_END when no

@@ -13,8 +13,8 @@
 #include "base/arena.h"
 #include "base/fs.h"
 #include "base/vec.h"
-#include "trace/foreign.h"
 #include "trace/lines.h"
+#include "trace/reader.h"
 #include "trace/reader_notes.h"
 #include "trace/schema.h"
 #include <traincheck/version.h>
@@ -81,8 +81,9 @@ static enum tc_status read_process(struct tc_trace_file *file, bool is_whole, st
     return status;
 }
 
-static enum tc_status open_file(const char *path, bool is_whole, struct tc_notes *notes,
-                                struct tc_trace_file **out, struct tc_error *err)
+enum tc_status tc_trace_file_open_by(struct tc_zio *zio, const char *path, bool is_whole,
+                                     struct tc_notes *notes, struct tc_trace_file **out,
+                                     struct tc_error *err)
 {
     struct tc_trace_file *file = tc_calloc(1, sizeof(*file));
     enum tc_status status;
@@ -91,6 +92,8 @@ static enum tc_status open_file(const char *path, bool is_whole, struct tc_notes
     file->path = tc_strdup(path);
     file->notes = notes;
     status = tc_lines_open(file->path, tc_trace_file_name(file), notes, &file->lines, err);
+    if (status == TC_OK && zio)
+        tc_lines_share(file->lines, zio);
     if (status == TC_OK)
         status = read_process(file, is_whole, err);
     if (status == TC_OK)
@@ -103,13 +106,13 @@ static enum tc_status open_file(const char *path, bool is_whole, struct tc_notes
 enum tc_status tc_trace_file_open(const char *path, struct tc_notes *notes,
                                   struct tc_trace_file **out, struct tc_error *err)
 {
-    return open_file(path, false, notes, out, err);
+    return tc_trace_file_open_by(NULL, path, false, notes, out, err);
 }
 
 enum tc_status tc_trace_file_open_whole(const char *path, struct tc_notes *notes,
                                         struct tc_trace_file **out, struct tc_error *err)
 {
-    return open_file(path, true, notes, out, err);
+    return tc_trace_file_open_by(NULL, path, true, notes, out, err);
 }
 
 struct tc_trace_file *tc_trace_file_new_foreign(const char *path, const struct tc_foreign_ops *ops,

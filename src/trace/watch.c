@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/fs.h"
+#include "trace/reader.h"
 
 /* -1 if there is no such file. */
 static int64_t size_of(const char *path, int64_t *changed_ns)
@@ -68,11 +69,11 @@ static enum tc_status try_candidate(struct tc_trace_folder *folder, const char *
 {
     struct tc_notes *scratch = tc_notes_new();
     struct tc_trace_file *file;
-    enum tc_status status = tc_trace_file_open_whole(path, scratch, &file, err);
+    enum tc_status status = tc_trace_file_open_by(folder->zio, path, true, scratch, &file, err);
 
     if (status == TC_OK) {
         tc_trace_file_close(file);
-        status = tc_trace_file_open_whole(path, folder->notes, &file, err);
+        status = tc_trace_file_open_by(folder->zio, path, true, folder->notes, &file, err);
     }
     if (status == TC_OK)
         tc_trace_folder_add(folder, file);
@@ -162,7 +163,7 @@ void tc_trace_folder_finish(struct tc_trace_folder *folder)
         const char *path = folder->candidates.items[i].path;
         struct tc_trace_file *file = NULL;
 
-        status = tc_trace_file_open(path, folder->notes, &file, &why);
+        status = tc_trace_file_open_by(folder->zio, path, false, folder->notes, &file, &why);
 
         if (status == TC_OK)
             tc_trace_folder_add(folder, file);

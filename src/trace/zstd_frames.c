@@ -9,7 +9,6 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "trace/bytes.h"
-#include "trace/zio.h"
 
 #define READ_SIZE (((size_t)128 << 10) - 1) /* a text of it takes 128 KiB */
 #define LEAST     (((size_t)4 << 10) - 1)   /* to read of a file that may be growing */
@@ -19,14 +18,15 @@ struct tc_frames {
     struct tc_bytes bytes; /* closed while parked */
     const char *path, *name;
     struct tc_notes *notes;
-    struct tc_zio *zio;
+    struct tc_zio *zio;   /* NULL until needed */
     struct tc_strbuf raw; /* read and not yet decoded, from pos on */
     size_t pos;
     uint64_t n_bytes;  /* read so far: where the next read goes */
     uint64_t n_frames; /* decoded so far, damaged ones included */
     uint64_t end_seen; /* n_bytes at the last TC_END */
     bool is_plain;
-    bool is_lost; /* since a damaged frame no whole one was found */
+    bool is_shared; /* the zio is another's */
+    bool is_lost;   /* since a damaged frame no whole one was found */
 };
 
 /* A hole of terabytes takes no disk, but would take hours to read: of one that is longer than any
@@ -135,12 +135,33 @@ enum tc_status tc_frames_open(const char *path, const char *name, struct tc_note
     return status;
 }
 
+void tc_frames_share(struct tc_frames *frames, struct tc_zio *zio)
+{
+    frames->zio = zio;
+    frames->is_shared = true;
+}
+
+struct tc_zio *tc_frames_zio(struct tc_frames *frames)
+{
+    if (!frames->zio)
+        frames->zio = tc_zio_new();
+    return frames->zio;
+}
+
+static void drop_zio(struct tc_frames *f)
+{
+    if (f->is_shared)
+        return;
+    tc_zio_free(f->zio);
+    f->zio = NULL;
+}
+
 void tc_frames_close(struct tc_frames *frames)
 {
     if (!frames)
         return;
     tc_bytes_close(&frames->bytes);
-    tc_zio_free(frames->zio);
+    drop_zio(frames);
     tc_strbuf_release(&frames->raw);
     tc_free(frames);
 }
@@ -148,8 +169,7 @@ void tc_frames_close(struct tc_frames *frames)
 void tc_frames_park(struct tc_frames *frames)
 {
     tc_bytes_close(&frames->bytes);
-    tc_zio_free(frames->zio);
-    frames->zio = NULL;
+    drop_zio(frames);
     frames->n_bytes -= frames->raw.size - frames->pos;
     frames->pos = 0;
     tc_strbuf_release(&frames->raw);
@@ -200,12 +220,10 @@ static enum tc_status unpack(struct tc_frames *f, struct tc_strbuf *text, struct
 
     if (f->is_lost && !seek_frame(f))
         return TC_END;
-    if (!f->zio)
-        f->zio = tc_zio_new();
     skip_skippable(f);
     if (f->pos < f->raw.size)
-        status =
-            tc_zio_unpack(f->zio, f->raw.text + f->pos, f->raw.size - f->pos, text, &used, err);
+        status = tc_zio_unpack(tc_frames_zio(f), f->raw.text + f->pos, f->raw.size - f->pos, text,
+                               &used, err);
     if (status != TC_OK)
         return status;
     f->pos += used;
@@ -224,15 +242,13 @@ static bool is_followed(struct tc_frames *f)
     const char *p = f->raw.text + f->pos + 1, *end = f->raw.text + f->raw.size;
     bool found = false;
 
-    if (!f->zio)
-        f->zio = tc_zio_new();
     for (int tries = 0; tries < MAX_TRIES && end - p >= 4 && !found; p++) {
         size_t used;
 
         if (!tc_zio_is_frame(p, 4))
             continue;
         tries++;
-        found = tc_zio_unpack(f->zio, p, (size_t)(end - p), &text, &used, NULL) == TC_OK;
+        found = tc_zio_unpack(tc_frames_zio(f), p, (size_t)(end - p), &text, &used, NULL) == TC_OK;
     }
     tc_strbuf_release(&text);
     return found;

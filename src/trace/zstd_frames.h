@@ -9,6 +9,7 @@
 #define TC_TRACE_ZSTD_FRAMES_H
 
 #include "base/strbuf.h"
+#include "trace/zio.h"
 #include <traincheck/trace.h>
 
 struct tc_frames;
@@ -17,6 +18,12 @@ struct tc_frames;
 enum tc_status tc_frames_open(const char *path, const char *name, struct tc_notes *notes,
                               struct tc_frames **out, struct tc_error *err);
 void tc_frames_close(struct tc_frames *frames);
+
+/* Before the first frame: unpack by this zio, which is borrowed and stays when the frames are
+ * parked; those of thousands of files, read in turns, need no more than one. */
+void tc_frames_share(struct tc_frames *frames, struct tc_zio *zio);
+/* That one, or its own, which lives until it is parked. */
+struct tc_zio *tc_frames_zio(struct tc_frames *frames);
 
 /*
  * Append the text of the next frame, or the next piece of a plain file. *is_gap: bytes between it
