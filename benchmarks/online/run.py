@@ -5,10 +5,11 @@ usage: run.py [--bin DIR] [--ranks N...] [--steps N] [--json FILE]
 
 A writer appends a frame to the file of every rank each second: a step of 12 parameters, some 40 records. A line for each
 number of ranks: peak memory and what each rank adds to that of 4, how many steps of those written a second ago the reports,
-one each second, did not have at most, the time from the last frame to the end of the check without the second it waits, and its processor time.
+one each second, did not have at most, the time from the last frame to the end of the check without the second it waits, its processor time, and that for each second of the job.
 """
 import argparse
 import json
+import os
 import pathlib
 import resource
 import subprocess
@@ -65,26 +66,30 @@ def follow(options, work, text, ranks):
     checker = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     most, slowest, own = 0, 0.0, frames(text, 0, ranks)
     heads = [frames(text, rank, ranks)[0] for rank in range(ranks)]
+    files = [os.open(folder / f"trace_host_r{rank}_p{100 + rank}.jsonl.zst", os.O_WRONLY | os.O_CREAT | os.O_APPEND) for rank in range(ranks)]
+    started = time.monotonic()
     for step in range(len(own)):
         begin = time.monotonic()
-        for rank in range(ranks):
-            with (folder / f"trace_host_r{rank}_p{100 + rank}.jsonl.zst").open("ab") as file:
-                file.write(own[step] if step else heads[rank])
+        for rank, file in enumerate(files):
+            os.write(file, own[step] if step else heads[rank])
         slowest = max(slowest, time.monotonic() - begin)
         most = max(most, step - 1 - last_step(metrics))
         time.sleep(max(0, 1 - (time.monotonic() - begin)))
     last = time.monotonic()
+    for file in files:
+        os.close(file)
     _, said = checker.communicate()
     behind = time.monotonic() - last - GRACE_S + 1  # the last frame was written a second before
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {"ranks": ranks, "peak_kb": int(said.split()[-1]), "lag_steps": most, "write_s": slowest, "end_s": max(0, behind),
-            "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
+            "cpu_s": cpu, "cores": cpu / (last - started)}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], usage=__doc__.split("usage: ")[1].split("\n")[0])
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
-    parser.add_argument("--ranks", type=int, nargs="+", default=[4, 64, 256, 1024, 4096])
+    parser.add_argument("--ranks", type=int, nargs="+", default=[4, 64, 256, 1024, 4096, 16384])
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
@@ -98,7 +103,7 @@ def main():
             row = follow(options, work, text, ranks)
             rows.append(row)
             row["kb_per_rank"] = (row["peak_kb"] - rows[0]["peak_kb"]) / max(1, ranks - rows[0]["ranks"])
-            print("{ranks:6} ranks: {peak_kb:8} kB, {kb_per_rank:6.1f} kB a rank, {lag_steps} steps behind, end {end_s:.2f} s, {cpu_s:.1f} s of a processor; writing a step took up to {write_s:.2f} s"
+            print("{ranks:6} ranks: {peak_kb:8} kB, {kb_per_rank:6.1f} kB a rank, {lag_steps} steps behind, end {end_s:.2f} s, {cpu_s:.1f} s of a processor, {cores:.2f} of one while the job goes on; writing a step took up to {write_s:.2f} s"
                   .format(**row), flush=True)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
