@@ -373,7 +373,7 @@ static void write_page(struct watch *watch)
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
-static bool meet(struct watch *watch, const char *name)
+static bool meet_name(struct watch *watch, const char *name)
 {
     const size_t n = tc_strtab_count(watch->known);
 
@@ -386,7 +386,7 @@ static void meet_again(void *context, struct tc_json *line)
     const char *trace = tc_json_text(tc_json_get(line, "run"));
 
     if (trace)
-        meet(context, tc_fs_base(trace));
+        meet_name(context, tc_fs_base(trace));
     tc_json_free(line);
 }
 
@@ -410,7 +410,7 @@ static void meet_run(struct watch *watch, const char *name, const char *path)
     bool has_begun;
     char *script = script_of_trace(path, &has_begun);
 
-    if (has_begun && meet(watch, name))
+    if (has_begun && meet_name(watch, name))
         begin_run(watch, name, script);
     else
         tc_free(script);

@@ -23,7 +23,7 @@ void tc_base64_add(struct tc_strbuf *out, const void *data, size_t size)
 }
 
 /* 64 for what is no letter. */
-static uint32_t number_of(char c)
+static uint32_t number_of_letter(char c)
 {
     const char *at = c ? strchr(letters, c) : NULL;
 
@@ -44,7 +44,7 @@ enum tc_status tc_base64_decode(const char *text, size_t size, struct tc_strbuf 
     for (size_t i = 0; i < n; i += 4) {
         uint32_t word = 0;
         for (size_t k = 0; k < 4; k++) {
-            const uint32_t number = i + k < n ? number_of(text[i + k]) : 0;
+            const uint32_t number = i + k < n ? number_of_letter(text[i + k]) : 0;
             if (number == 64)
                 return tc_error_set(err, TC_E_FORMAT, "base64: letter %zu is none of it",
                                     i + k + 1);

@@ -43,7 +43,7 @@ static enum tc_status fail(const struct pickle *p, const char *what)
 
 /* ---- bytes ---------------------------------------------------------------------------------- */
 
-static enum tc_status take(struct pickle *p, size_t n, const unsigned char **out)
+static enum tc_status take_bytes(struct pickle *p, size_t n, const unsigned char **out)
 {
     if (n > (size_t)(p->end - p->at))
         return fail(p, "the pickle ends here");
@@ -56,7 +56,7 @@ static enum tc_status take(struct pickle *p, size_t n, const unsigned char **out
 static enum tc_status take_number(struct pickle *p, size_t n, uint64_t *out)
 {
     const unsigned char *bytes = NULL;
-    const enum tc_status status = take(p, n, &bytes);
+    const enum tc_status status = take_bytes(p, n, &bytes);
 
     *out = 0;
     for (size_t i = 0; i < n && !status; i++)
@@ -242,7 +242,7 @@ static enum tc_status push_string(struct pickle *p, size_t size_bytes)
     enum tc_status status = take_number(p, size_bytes, &size);
 
     if (!status)
-        status = take(p, size, &text);
+        status = take_bytes(p, size, &text);
     if (status)
         return status;
     if (memchr(text, '\0', size))
@@ -289,7 +289,7 @@ static enum tc_status push_long(struct pickle *p)
 static enum tc_status push_float(struct pickle *p)
 {
     const unsigned char *bytes = NULL;
-    const enum tc_status status = take(p, 8, &bytes);
+    const enum tc_status status = take_bytes(p, 8, &bytes);
     uint64_t bits = 0;
     double number;
 
@@ -363,7 +363,7 @@ static enum tc_status skip(struct pickle *p, size_t bytes)
 {
     const unsigned char *ignored;
 
-    return take(p, bytes, &ignored);
+    return take_bytes(p, bytes, &ignored);
 }
 
 static enum tc_status run(struct pickle *p, unsigned char opcode)
@@ -411,7 +411,7 @@ static enum tc_status run_all(struct pickle *p)
     enum tc_status status = TC_OK;
     const unsigned char *opcode = NULL;
 
-    while (!status && !(status = take(p, 1, &opcode)) && *opcode != '.')
+    while (!status && !(status = take_bytes(p, 1, &opcode)) && *opcode != '.')
         status = run(p, *opcode);
     if (!status && (p->stack.n != 1 || !p->stack.items[0].node))
         status = fail(p, "the pickle holds no single value");

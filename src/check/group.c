@@ -82,7 +82,7 @@ static void join(struct grouping *g, size_t other)
         unite(g, a, g->i);
 }
 
-static uint64_t key_of(enum tie tie, tc_sym name)
+static uint64_t key_of_tie(enum tie tie, tc_sym name)
 {
     return (uint64_t)tie << 32 | name;
 }
@@ -94,9 +94,9 @@ static void tie_to(struct grouping *g, enum tie tie, const char *text, size_t si
 
     for (size_t i = 0; i < sizeof(meetings) / sizeof(*meetings); i++)
         if (meetings[i].own == tie &&
-            tc_map_get(&g->last, key_of(meetings[i].earlier, name), &other))
+            tc_map_get(&g->last, key_of_tie(meetings[i].earlier, name), &other))
             join(g, other - 1);
-    tc_map_put(&g->last, key_of(tie, name), g->i + 1);
+    tc_map_put(&g->last, key_of_tie(tie, name), g->i + 1);
 }
 
 static void tie_to_symbol(struct grouping *g, enum tie tie, tc_sym sym)

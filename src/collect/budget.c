@@ -26,7 +26,7 @@ void tc_budget_begin(struct tc_budget *budget, double part, int64_t n, double wo
         (struct tc_budget){.part = part, .cost = spent / (double)n, .step = worked / (double)n};
 }
 
-static void follow(double *average, double met)
+static void follow_average(double *average, double met)
 {
     const double counted = met < MAX_COUNTED * *average ? met : MAX_COUNTED * *average;
 
@@ -35,8 +35,8 @@ static void follow(double *average, double met)
 
 void tc_budget_spend(struct tc_budget *budget, int64_t n, double worked, double spent)
 {
-    follow(&budget->cost, spent);
-    follow(&budget->step, worked / (double)n);
+    follow_average(&budget->cost, spent);
+    follow_average(&budget->step, worked / (double)n);
     budget->credit += budget->part * worked - spent;
     if (budget->credit > MAX_SAVED * budget->cost)
         budget->credit = MAX_SAVED * budget->cost;

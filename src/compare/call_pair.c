@@ -450,7 +450,8 @@ static bool is_compared(const struct tc_pair_state *s, const struct tc_course_va
 
 /* The how-manieth record of a variable in its window, of those that tell its content or the others.
  */
-static uint64_t key_of(struct tc_map *counts, tc_sym name, const struct tc_course_variable *v)
+static uint64_t key_of_record(struct tc_map *counts, tc_sym name,
+                              const struct tc_course_variable *v)
 {
     const uint64_t key = tc_hash_mix(name, has_data(v), 1);
     bool is_new;
@@ -517,13 +518,14 @@ static void match_variables(struct tc_pair_state *s, size_t *like)
     for (i = 0; i < s->window_a->variables.n; i++) {
         const struct tc_course_variable *a = &s->window_a->variables.items[i];
         if (is_compared(s, a))
-            tc_map_put(&by_key, key_of(&counts, a->name, a), i);
+            tc_map_put(&by_key, key_of_record(&counts, a->name, a), i);
     }
     tc_map_clear(&counts);
     for (size_t k = 0; k < s->window_b->variables.n; k++) {
         const struct tc_course_variable *b = &s->window_b->variables.items[k];
         like[k] = TC_UNMATCHED;
-        if (is_compared(s, b) && tc_map_get(&by_key, key_of(&counts, name_in_a(s, b->name), b), &i))
+        if (is_compared(s, b) &&
+            tc_map_get(&by_key, key_of_record(&counts, name_in_a(s, b->name), b), &i))
             like[k] = i;
     }
     tc_map_release(&by_key);

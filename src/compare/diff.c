@@ -46,7 +46,7 @@ struct anchors {
     size_t n, cap;
 };
 
-static void count(struct tc_map *map, uint32_t number, size_t place, bool is_a)
+static void count_line(struct tc_map *map, uint32_t number, size_t place, bool is_a)
 {
     struct occurrence *o = tc_map_struct(map, number, sizeof(*o));
 
@@ -61,10 +61,10 @@ static void find_anchors(const struct diff *d, struct range r, struct anchors *o
     uint64_t pointer;
 
     for (size_t i = r.a; i < r.a_end; i++)
-        count(&map, d->a[i], i, true);
+        count_line(&map, d->a[i], i, true);
     for (size_t i = r.b; i < r.b_end; i++)
         if (tc_map_get(&map, d->b[i], &pointer))
-            count(&map, d->b[i], i, false);
+            count_line(&map, d->b[i], i, false);
     for (size_t i = r.a; i < r.a_end; i++) {
         const struct occurrence *o = tc_map_struct(&map, d->a[i], sizeof(*o));
         const struct anchor anchor = {i, o->b, TC_UNMATCHED};

@@ -109,7 +109,7 @@ static bool is_recorded(const struct tc_excerpt_reader *reader, const struct tc_
 }
 
 /* place[i]: which call of the window row i is, or TC_NO_CALL where the run would not have it. */
-static uint32_t place_of(const uint32_t *place, const struct tc_value *v, uint32_t n)
+static uint32_t row_of_call(const uint32_t *place, const struct tc_value *v, uint32_t n)
 {
     const uint32_t index = index_of(v, n);
 
@@ -135,8 +135,8 @@ static bool read_call(struct tc_excerpt_reader *reader, struct tc_course_window 
     begin->alias = tc_value_get(values, "alias");
     struct tc_course_call call = {
         .site = reader->sites.items[site],
-        .parent = place_of(place, item(row, 1), i),
-        .own = place_of(place, item(row, 2), i),
+        .parent = row_of_call(place, item(row, 1), i),
+        .own = row_of_call(place, item(row, 2), i),
         .begin = begin,
     };
     if (end && end->kind == TC_VALUE_INT) {
@@ -157,7 +157,7 @@ static void read_variable(struct tc_excerpt_reader *reader, struct tc_course_win
     tc_vec_push(&window->variables, ((struct tc_course_variable){
                                         .name = symbol_of(reader, item(row, 0)),
                                         .kind = symbol_of(reader, item(row, 1)),
-                                        .cause = place_of(place, item(row, 2), n),
+                                        .cause = row_of_call(place, item(row, 2), n),
                                         .is_new = tc_value_is_true(item(row, 3)),
                                         .record = record,
                                     }));

@@ -27,7 +27,7 @@ static size_t n_lines_of(const char *text, size_t size)
     return n;
 }
 
-static uint32_t number_of(const char *text, size_t size)
+static uint32_t number_of_line(const char *text, size_t size)
 {
     while (size && strchr(" \t\r", text[size - 1]))
         size--;
@@ -71,7 +71,7 @@ static void split(struct tc_scripts *scripts, struct tc_script *script, const ch
         script->lines[i] = (struct tc_script_line){
             .text = text + begin,
             .size = (uint32_t)n,
-            .number = number_of(text + begin, n),
+            .number = number_of_line(text + begin, n),
             .is_code = !is_open && !marks && !is_blank_or_comment(text + begin, n),
         };
         is_open ^= marks & 1;

@@ -157,8 +157,8 @@ static bool has_many(const struct tc_fact_shared *s)
     return n == MIN_NUMBERS;
 }
 
-static const struct tc_fact_shared *find(const struct tc_fact_watch *w,
-                                         const struct tc_fact_shared *like)
+static const struct tc_fact_shared *find_shared(const struct tc_fact_watch *w,
+                                                const struct tc_fact_shared *like)
 {
     uint64_t place;
 
@@ -177,7 +177,7 @@ static bool compare(struct tc_fact_watch *const *ranks, size_t n_ranks,
     out->is_sure = first->is_content || first->is_seed || has_many(first);
     out->is_sure_other = out->is_sure && (first->is_seed || first->occasions.n >= MIN_OTHER);
     for (size_t r = 1; r < n_ranks; r++) {
-        all[r] = find(ranks[r], first);
+        all[r] = find_shared(ranks[r], first);
         if (!all[r] || all[r]->occasions.n != first->occasions.n)
             return false;
     }

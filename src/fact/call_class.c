@@ -62,7 +62,7 @@ void tc_fact_pack_begins(struct tc_facts *facts, uint32_t subject, char phase)
 }
 
 /* Learning, a known class is met again. In one window its entries are met once. */
-static void meet(struct tc_facts *facts, struct tc_fact_class *class)
+static void meet_class(struct tc_facts *facts, struct tc_fact_class *class)
 {
     const struct tc_process *process = facts->event->process;
 
@@ -82,7 +82,7 @@ tc_fact_lead tc_fact_settle_class(struct tc_facts *facts, struct tc_fact_class *
     if (known) {
         known->count++;
         if (!facts->table.is_judging)
-            meet(facts, known);
+            meet_class(facts, known);
         return tc_fact_settle(facts, known->entries, known->n_broken, 1, cause, NULL);
     }
     lead = tc_fact_settle(facts, facts->entries.items, facts->entries.n, 1, cause, NULL);

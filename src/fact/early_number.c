@@ -43,8 +43,8 @@ static struct tc_fact_scalar *scalar_of(struct tc_fact_watch *w, uint32_t subjec
     return &w->scalars.items[*place];
 }
 
-static tc_fact_lead judge(struct tc_facts *facts, uint32_t subject, tc_sym path,
-                          enum tc_attribute attribute, double number, tc_fact_lead cause)
+static tc_fact_lead judge_number(struct tc_facts *facts, uint32_t subject, tc_sym path,
+                                 enum tc_attribute attribute, double number, tc_fact_lead cause)
 {
     const uint32_t slot = tc_fact_table_slot(&facts->table, subject, path, attribute);
     struct tc_fact_range expected;
@@ -73,7 +73,7 @@ static tc_fact_lead meet_number(struct tc_facts *facts, struct tc_fact_watch *w,
     const tc_sym path = tc_strtab_intern_text(facts->table.symbols, name);
 
     if (facts->table.is_judging)
-        return judge(facts, subject, path, attribute, number, cause);
+        return judge_number(facts, subject, path, attribute, number, cause);
     struct tc_fact_range *range = &scalar_of(w, subject, path, attribute)->range;
     range->low = fmin(range->low, number);
     range->high = fmax(range->high, number);
@@ -83,7 +83,7 @@ static tc_fact_lead meet_number(struct tc_facts *facts, struct tc_fact_watch *w,
 
 /* What is one task's number in one step and another's in the next leaps. Learning, one that leaps
  * later beyond what it was early was of one task by chance. */
-static void follow(struct tc_fact_watch *w, uint32_t subject, tc_sym path, double number)
+static void follow_number(struct tc_fact_watch *w, uint32_t subject, tc_sym path, double number)
 {
     const uint64_t key = tc_hash_mix(subject, path, TC_ATTRIBUTE_ABOUT);
     struct tc_fact_scalar *s;
@@ -108,7 +108,8 @@ tc_fact_lead tc_fact_meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w
         return 0;
     if (w->n_windows >= EARLY) {
         if (!facts->table.is_judging)
-            follow(w, subject, tc_strtab_intern_text(facts->table.symbols, name), value->number);
+            follow_number(w, subject, tc_strtab_intern_text(facts->table.symbols, name),
+                          value->number);
         return 0;
     }
     return meet_number(facts, w, subject, name, TC_ATTRIBUTE_ABOUT, value->number, cause);

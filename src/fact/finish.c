@@ -209,8 +209,8 @@ static void count_classes(struct tc_facts *facts)
 
 static const struct tc_fact_windows no_windows = {0, 0};
 
-static void tell(struct tc_facts *facts, tc_sym key, tc_sym value, uint64_t n,
-                 const struct tc_fact_windows *windows)
+static void tell_example(struct tc_facts *facts, tc_sym key, tc_sym value, uint64_t n,
+                         const struct tc_fact_windows *windows)
 {
     const struct tc_example example = {.key = key,
                                        .situation = &tc_no_situation,
@@ -270,8 +270,8 @@ static void tell_span(struct tc_facts *facts, const struct tc_fact_slot *slot,
 
     fact.attribute = TC_ATTRIBUTE_SPAN;
     if (is_told_number(facts, &slot->fact) && tc_fact_tell_span(facts->table.symbols, slot, &text))
-        tell(facts, tc_fact_key_symbol(&fact, facts->table.symbols),
-             tc_strtab_intern(facts->table.symbols, text.text, text.size), 1, windows);
+        tell_example(facts, tc_fact_key_symbol(&fact, facts->table.symbols),
+                     tc_strtab_intern(facts->table.symbols, text.text, text.size), 1, windows);
     tc_strbuf_release(&text);
 }
 
@@ -284,7 +284,8 @@ static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot
     if (is_whole(facts))
         tell_span(facts, slot, &windows);
     for (unsigned i = 0; i < slot->n_values; i++) /* what varies was not met for each value */
-        tell(facts, key, slot->values[i], slot->n[i], slot->n_values > 1 ? &no_windows : &windows);
+        tell_example(facts, key, slot->values[i], slot->n[i],
+                     slot->n_values > 1 ? &no_windows : &windows);
 }
 
 /* Judging, once all calls are counted: the numbers of the whole run, and what is rare. */
@@ -331,6 +332,6 @@ void tc_fact_finish(struct tc_facts *facts)
         if (!facts->table.is_judging)
             tell_learned(facts, slot, &run);
         else if (slot->held > slot->told)
-            tell(facts, slot->key, slot->fact.value, slot->held - slot->told, &no_windows);
+            tell_example(facts, slot->key, slot->fact.value, slot->held - slot->told, &no_windows);
     }
 }

@@ -35,7 +35,7 @@ void tc_fact_history_release(struct tc_fact_history *history)
         tc_strbuf_release(&history->batches_of_rows[i].rows);
 }
 
-static enum tc_fact_again meet(struct tc_map *map, uint64_t key)
+static enum tc_fact_again meet_key(struct tc_map *map, uint64_t key)
 {
     bool is_new;
 
@@ -54,7 +54,7 @@ enum tc_fact_again tc_fact_meet_operands(struct tc_fact_history *history, uint64
         return TC_FACT_NEVER_ASKED;
     for (size_t i = 0; i < pack->n_tensors; i++)
         key = tc_hash_mix(key, (uint64_t)pack->tensors[i], i);
-    return meet(&history->operands, key);
+    return meet_key(&history->operands, key);
 }
 
 /* Of later rows nothing is told: a long run must not grow with its data. */
@@ -135,7 +135,7 @@ struct sizes {
 };
 
 /* A bound goes at once where a size lies beyond it, and back slowly: one batch may be hard. */
-static float follow(float bound, float size, bool is_beyond)
+static float follow_bound(float bound, float size, bool is_beyond)
 {
     return isnan(bound) || is_beyond ? size : bound + NEWEST * (size - bound);
 }
@@ -152,8 +152,8 @@ const char *tc_fact_meet_size(struct tc_fact_history *history, uint64_t place, d
     if (!is_new)
         memcpy(&before, known, sizeof(before));
     if (is_training) {
-        before.low = follow(before.low, now, now < before.low);
-        before.high = follow(before.high, now, now > before.high);
+        before.low = follow_bound(before.low, now, now < before.low);
+        before.high = follow_bound(before.high, now, now > before.high);
     }
     memcpy(known, &before, sizeof(before));
     if (is_training || isnan(before.low) || !isfinite(now))

@@ -38,8 +38,8 @@ struct fact_key {
     uint32_t attribute;
 };
 
-static struct fact_key key_of(const struct tc_subject *subject, tc_sym path,
-                              enum tc_attribute attribute)
+static struct fact_key key_of_claim(const struct tc_subject *subject, tc_sym path,
+                                    enum tc_attribute attribute)
 {
     struct fact_key key;
 
@@ -51,11 +51,11 @@ static struct fact_key key_of(const struct tc_subject *subject, tc_sym path,
 }
 
 /* The invariant that claims it, or NULL. */
-static const struct tc_invariant *find(const struct facts_index *x,
-                                       const struct tc_subject *subject, tc_sym path,
-                                       enum tc_attribute attribute)
+static const struct tc_invariant *find_claim(const struct facts_index *x,
+                                             const struct tc_subject *subject, tc_sym path,
+                                             enum tc_attribute attribute)
 {
-    const struct fact_key key = key_of(subject, path, attribute);
+    const struct fact_key key = key_of_claim(subject, path, attribute);
     tc_sym number = tc_strtab_find(x->keys, &key, sizeof(key));
 
     return number == TC_NO_SYM ? NULL : x->set->items.items[x->items.items[number]];
@@ -64,14 +64,14 @@ static const struct tc_invariant *find(const struct facts_index *x,
 static bool has(const struct facts_index *x, const struct tc_subject *subject, tc_sym path,
                 enum tc_attribute attribute)
 {
-    return find(x, subject, path, attribute) != NULL;
+    return find_claim(x, subject, path, attribute) != NULL;
 }
 
 static bool has_same(const struct facts_index *x, const struct tc_subject *subject,
                      const struct tc_fact *fact)
 {
     const struct tc_invariant *other =
-        find(x, subject, fact->path, (enum tc_attribute)fact->attribute);
+        find_claim(x, subject, fact->path, (enum tc_attribute)fact->attribute);
 
     return other && tc_invariant_fact(other)->value == fact->value;
 }
@@ -210,7 +210,7 @@ static bool from_source(const struct facts_index *x, const struct tc_fact *fact)
 
     if (fact->attribute != TC_ATTRIBUTE_TENSOR)
         return false;
-    source = find(x, &fact->subject, fact->path, TC_ATTRIBUTE_SOURCE);
+    source = find_claim(x, &fact->subject, fact->path, TC_ATTRIBUTE_SOURCE);
     return source && tc_invariant_fact(source)->value == fact->value;
 }
 
@@ -363,10 +363,10 @@ static bool from_flow(const struct facts_index *x, const struct tc_fact *fact)
     window.fields[TC_FACT_FN] = fact->subject.fields[TC_FACT_FN];
     window.fields[TC_FACT_OF] = fact->subject.fields[TC_FACT_OF];
     window.fields[TC_FACT_STAGE] = fact->subject.fields[TC_FACT_STAGE];
-    calls = find(x, &window, TC_NO_SYM,
-                 fact->attribute == TC_ATTRIBUTE_FLOWS         ? TC_ATTRIBUTE_COUNT
-                 : fact->attribute == TC_ATTRIBUTE_FLOWS_LATER ? TC_ATTRIBUTE_COUNT_LATER
-                                                               : TC_ATTRIBUTE_COUNT_WHERE);
+    calls = find_claim(x, &window, TC_NO_SYM,
+                       fact->attribute == TC_ATTRIBUTE_FLOWS         ? TC_ATTRIBUTE_COUNT
+                       : fact->attribute == TC_ATTRIBUTE_FLOWS_LATER ? TC_ATTRIBUTE_COUNT_LATER
+                                                                     : TC_ATTRIBUTE_COUNT_WHERE);
     return calls && tc_invariant_fact(calls)->value == fact->value &&
            !has_many(x, fact->subject.fields[TC_FACT_IN]);
 }
@@ -404,7 +404,7 @@ static bool from_set(const struct facts_index *x, const struct tc_fact *fact)
 static bool from_receiver(const struct facts_index *x, const struct tc_fact *fact)
 {
     const struct tc_invariant *own =
-        find(x, &fact->subject, fact->path, (enum tc_attribute)fact->attribute);
+        find_claim(x, &fact->subject, fact->path, (enum tc_attribute)fact->attribute);
 
     if (strncmp(path_of(x, fact), "self.", 5) != 0 || fact->subject.fields[TC_FACT_OF] == TC_NO_SYM)
         return false;
@@ -512,7 +512,7 @@ static void open_index(struct facts_index *x, struct tc_strtab *symbols,
     for (size_t i = 0; i < set->items.n; i++) {
         const struct tc_fact *fact = tc_invariant_fact(set->items.items[i]);
         const struct fact_key key =
-            key_of(&fact->subject, fact->path, (enum tc_attribute)fact->attribute);
+            key_of_claim(&fact->subject, fact->path, (enum tc_attribute)fact->attribute);
         tc_strtab_intern(x->keys, &key, sizeof(key));
         tc_vec_push(&x->items, (uint32_t)i);
         tc_strtab_intern(x->calls, &fact->subject, sizeof(fact->subject));

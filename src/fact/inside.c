@@ -20,7 +20,7 @@
 
 /* ---- subjects ------------------------------------------------------------------------------- */
 
-static uint32_t number_of(struct tc_fact_insides *insides, const struct tc_subject *subject)
+static uint32_t number_of_inside(struct tc_fact_insides *insides, const struct tc_subject *subject)
 {
     if (!insides->tuples)
         insides->tuples = tc_strtab_new();
@@ -45,7 +45,7 @@ static uint32_t top_of(struct tc_fact_insides *insides, tc_sym stage, tc_sym by)
     if (!insides->items.n || insides->stage[is_own] != stage) {
         subject.fields[TC_FACT_STAGE] = stage;
         subject.fields[TC_FACT_BY] = by;
-        insides->top[is_own] = number_of(insides, &subject);
+        insides->top[is_own] = number_of_inside(insides, &subject);
         insides->stage[is_own] = stage;
     }
     return insides->top[is_own];
@@ -63,7 +63,7 @@ static uint32_t within(struct tc_fact_watch *w, struct tc_fact_open *around, tc_
         subject.fields[TC_FACT_OF] = w->labels.items[around->label].of;
         subject.fields[TC_FACT_STAGE] = stage;
         subject.fields[TC_FACT_BY] = by;
-        *inside = number_of(&w->insides, &subject);
+        *inside = number_of_inside(&w->insides, &subject);
     }
     return *inside;
 }

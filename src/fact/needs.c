@@ -21,7 +21,7 @@
 
 /* ---- learning ------------------------------------------------------------------------------- */
 
-static void tell(struct tc_facts *facts, const char *key, tc_sym value)
+static void tell_need(struct tc_facts *facts, const char *key, tc_sym value)
 {
     const struct tc_example example = {.key = tc_strtab_intern_text(facts->table.symbols, key),
                                        .situation = &tc_no_situation,
@@ -34,13 +34,13 @@ static void tell(struct tc_facts *facts, const char *key, tc_sym value)
 void tc_fact_tell_needs(struct tc_facts *facts, const struct tc_fact_watch *w)
 {
     if (w->process->has_content)
-        tell(facts, KEY_CONTENT, w->process->has_full_content ? TC_SYM_TRUE : TC_SYM_FALSE);
+        tell_need(facts, KEY_CONTENT, w->process->has_full_content ? TC_SYM_TRUE : TC_SYM_FALSE);
     if (!w->process->has_operators)
         return;
-    tell(facts, KEY_OPERATORS, TC_SYM_EMPTY);
+    tell_need(facts, KEY_OPERATORS, TC_SYM_EMPTY);
     for (size_t i = 0; i < w->labels.n; i++)
         if (w->labels.items[i].is_operator)
-            tell(facts, KEY_OPERATORS, w->labels.items[i].fn);
+            tell_need(facts, KEY_OPERATORS, w->labels.items[i].fn);
 }
 
 /* ---- what each fact needs ------------------------------------------------------------------- */

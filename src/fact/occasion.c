@@ -22,8 +22,8 @@
 #include "replay/symbols.h"
 
 /* One breach, or n occasions on which the fact held. */
-static void tell(struct tc_facts *facts, uint32_t slot, tc_sym value, uint64_t n,
-                 tc_fact_lead cause, const struct tc_place *place, const char *origin)
+static void tell_example(struct tc_facts *facts, uint32_t slot, tc_sym value, uint64_t n,
+                         tc_fact_lead cause, const struct tc_place *place, const char *origin)
 {
     const struct tc_fact_slot *s = &facts->table.slots.items[slot];
     const uint32_t leader = cause & ~TC_FACT_LEAD_SETTING;
@@ -50,7 +50,7 @@ static void tell_first_held(struct tc_facts *facts, uint32_t slot, const struct 
     if (s->told)
         return;
     s->told = 1;
-    tell(facts, slot, s->fact.value, 1, 0, place, NULL);
+    tell_example(facts, slot, s->fact.value, 1, 0, place, NULL);
 }
 
 /* The breaches of one window are one: what a loop samples goes from call to call. */
@@ -82,8 +82,8 @@ static double surprise_of(const struct tc_fact_slot *slot, const struct tc_place
 }
 
 /* Where it breaks: at *place, or where the event is, which goes to *here. */
-static const struct tc_place *place_of(const struct tc_facts *facts, const struct tc_place *place,
-                                       struct tc_place *here)
+static const struct tc_place *place_of_breach(const struct tc_facts *facts,
+                                              const struct tc_place *place, struct tc_place *here)
 {
     if (place)
         return place;
@@ -92,8 +92,8 @@ static const struct tc_place *place_of(const struct tc_facts *facts, const struc
 }
 
 /* Is a breach there told at once? place: NULL where the event is. */
-static bool is_told(const struct tc_facts *facts, const struct tc_fact_slot *slot,
-                    const struct tc_place *place)
+static bool is_breach_told(const struct tc_facts *facts, const struct tc_fact_slot *slot,
+                           const struct tc_place *place)
 {
     const double doubt = tc_fact_doubt(&slot->fact, facts->table.symbols);
     struct tc_place here;
@@ -101,7 +101,7 @@ static bool is_told(const struct tc_facts *facts, const struct tc_fact_slot *slo
     if (slot->is_told)
         return true;
     return slot->kept.n < TC_FACT_MAX_KEPT &&
-           surprise_of(slot, place_of(facts, place, &here)) >= doubt;
+           surprise_of(slot, place_of_breach(facts, place, &here)) >= doubt;
 }
 
 /* A breach that may be chance: it is told once there are enough of them. */
@@ -137,8 +137,9 @@ static void tell_kept(struct tc_facts *facts, uint32_t number, tc_fact_lead lead
 
     for (size_t i = 0; i < slot->kept.n; i++) {
         const struct tc_fact_kept *k = &slot->kept.items[i];
-        tell(facts, number, k->value, k->times, k->lead ? k->lead : lead, &k->place,
-             k->origin == TC_NO_SYM ? NULL : tc_strtab_text(facts->table.symbols, k->origin));
+        tell_example(facts, number, k->value, k->times, k->lead ? k->lead : lead, &k->place,
+                     k->origin == TC_NO_SYM ? NULL
+                                            : tc_strtab_text(facts->table.symbols, k->origin));
     }
     slot->kept.n = 0;
 }
@@ -150,14 +151,14 @@ static void judge_broken(struct tc_facts *facts, const struct tc_fact_entry *ent
     struct tc_place here;
 
     slot->broken += times;
-    if (!is_told(facts, slot, place)) {
-        keep(facts, slot, entry->value, times, lead, place_of(facts, place, &here));
+    if (!is_breach_told(facts, slot, place)) {
+        keep(facts, slot, entry->value, times, lead, place_of_breach(facts, place, &here));
         return;
     }
     slot->is_told = true;
     tell_kept(facts, entry->slot, lead);
-    tell(facts, entry->slot, entry->value, times, lead, place,
-         tc_fact_origin_of(facts, &slot->fact));
+    tell_example(facts, entry->slot, entry->value, times, lead, place,
+                 tc_fact_origin_of(facts, &slot->fact));
 }
 
 void tc_fact_excuse(struct tc_facts *facts, uint32_t slot, enum tc_excuse excuse)
@@ -215,8 +216,8 @@ static void judge_held(struct tc_facts *facts, uint32_t number, const struct tc_
         slot->at = tc_call_at(facts->event->call);
 }
 
-static void judge(struct tc_facts *facts, const struct tc_fact_entry *entry, uint64_t times,
-                  tc_fact_lead lead, const struct tc_place *place)
+static void judge_occasion(struct tc_facts *facts, const struct tc_fact_entry *entry,
+                           uint64_t times, tc_fact_lead lead, const struct tc_place *place)
 {
     enum tc_excuse excuse;
 
@@ -243,7 +244,7 @@ static size_t first_broken(struct tc_facts *facts, const struct tc_fact_entry *e
         const struct tc_fact_slot *slot = &facts->table.slots.items[entries[i].slot];
         const struct tc_fact *fact = &slot->fact;
         bool is_setting;
-        if (!breaks(facts, &entries[i]) || !is_told(facts, slot, place))
+        if (!breaks(facts, &entries[i]) || !is_breach_told(facts, slot, place))
             continue;
         is_setting = tc_fact_is_setting(fact, facts->table.symbols, entries[i].value);
         if (*lead && is_setting)
@@ -286,10 +287,10 @@ tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *
     first = first_broken(facts, entries, n, place, &lead);
     lead = lead && cause ? cause : lead;
     if (first < n) /* what leads is told before what follows */
-        judge(facts, &entries[first], times, lead, place);
+        judge_occasion(facts, &entries[first], times, lead, place);
     for (size_t i = 0; i < n; i++)
         if (i != first) /* what is kept to be told later follows from what led here */
-            judge(facts, &entries[i], times, lead ? lead : cause, place);
+            judge_occasion(facts, &entries[i], times, lead ? lead : cause, place);
     return lead;
 }
 

@@ -141,7 +141,7 @@ static void add_shape(struct tc_fact_reader *r, const struct tc_value *shape)
 }
 
 /* The place of a tensor among those of the pack; n if it is not there. */
-static size_t place_of(const struct tc_fact_reader *r, const struct tc_value *tensor, size_t n)
+static size_t place_in_pack(const struct tc_fact_reader *r, const struct tc_value *tensor, size_t n)
 {
     int64_t serial = tc_value_int(tc_value_get(tensor, "id"), -1);
     size_t i = 0;
@@ -177,7 +177,7 @@ static bool is_chance(struct tc_fact_reader *r, enum tc_attribute attribute)
 
 static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
 {
-    const size_t at = place_of(r, tensor, r->pack->n_tensors);
+    const size_t at = place_in_pack(r, tensor, r->pack->n_tensors);
     const bool is_computed = at == r->pack->n_tensors || r->pack->is_computed[at];
     const bool is_choice = at < r->pack->n_tensors && r->pack->is_choice[at];
     struct tc_fact_tensor t;
@@ -224,7 +224,7 @@ static void add_maker(struct tc_fact_reader *r, size_t i)
 
 static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
 {
-    const size_t i = place_of(r, tensor, r->n_sources);
+    const size_t i = place_in_pack(r, tensor, r->n_sources);
 
     if (i == r->n_sources)
         return;
@@ -458,7 +458,7 @@ void tc_fact_read_besides(struct tc_fact_reader *r, const struct tc_value *args,
 {
     for (uint32_t i = 0; args->kind == TC_VALUE_OBJECT && i < args->n; i++) {
         const struct tc_value *v = &args->members[i].value;
-        const size_t at = tc_fact_is_tensor(v) ? place_of(r, v, r->n_sources) : r->n_sources;
+        const size_t at = tc_fact_is_tensor(v) ? place_in_pack(r, v, r->n_sources) : r->n_sources;
         tc_strbuf_reset(&r->path);
         tc_strbuf_adds(&r->path, "args.");
         tc_strbuf_add(&r->path, args->members[i].key.text, args->members[i].key.size);

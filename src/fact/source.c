@@ -65,7 +65,7 @@ static void facts_expect(void *state, struct tc_strtab *symbols,
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-static bool is_told(const struct tc_facts *facts, const struct tc_call *call)
+static bool is_call_told(const struct tc_facts *facts, const struct tc_call *call)
 {
     return call->th == 0 && !tc_fact_passes_over(facts, call);
 }
@@ -85,10 +85,10 @@ static void facts_observe(void *state, struct tc_strtab *symbols, const struct t
     if (!event->process || event->process->is_worker)
         return;
     w = tc_fact_watch_of(facts, event->process);
-    if (event->kind == TC_EVENT_BEGIN && is_told(facts, event->call))
+    if (event->kind == TC_EVENT_BEGIN && is_call_told(facts, event->call))
         (tc_role_has(event->call->role, TC_TRAIT_APART) ? tc_fact_own_begins : tc_fact_call_begins)(
             facts, w, event->call);
-    else if (event->kind == TC_EVENT_CALL && is_told(facts, event->call))
+    else if (event->kind == TC_EVENT_CALL && is_call_told(facts, event->call))
         (tc_role_has(event->call->role, TC_TRAIT_APART) ? tc_fact_own_ends
                                                         : tc_fact_call_ends)(facts, w, event->call);
     else if (event->kind == TC_EVENT_VARIABLE)
@@ -138,8 +138,8 @@ static void propose(enum tc_fact_form form, struct tc_strtab *symbols, tc_sym ke
     tc_vec_push(&out->items, hypothesis);
 }
 
-static tc_sym key_of(enum tc_fact_form form, struct tc_strtab *symbols,
-                     const struct tc_param *params, size_t n_params)
+static tc_sym key_of_fact(enum tc_fact_form form, struct tc_strtab *symbols,
+                          const struct tc_param *params, size_t n_params)
 {
     if (n_params != 1 || params[0].kind != TC_PARAM_FACT ||
         tc_fact_form(params[0].fact, symbols) != form)
@@ -205,7 +205,7 @@ static const char *hint_of(const struct tc_strtab *symbols, const struct tc_inva
     static tc_sym key_##form(struct tc_strtab *symbols, const struct tc_param *params,        \
                              size_t n_params)                                                 \
     {                                                                                         \
-        return key_of(TC_FORM_##form, symbols, params, n_params);                             \
+        return key_of_fact(TC_FORM_##form, symbols, params, n_params);                        \
     }                                                                                         \
     const struct tc_relation symbol = {                                                       \
         .name = (text),                                                                       \

@@ -50,8 +50,8 @@ struct tc_subject tc_fact_table_subject_at(const struct tc_fact_table *table, ui
 }
 
 /* Numbers stay small: a few thousand subjects, a few hundred attributes. */
-static uint64_t place_of(struct tc_fact_table *table, uint32_t subject, tc_sym path,
-                         enum tc_attribute attribute)
+static uint64_t slot_of_attribute(struct tc_fact_table *table, uint32_t subject, tc_sym path,
+                                  enum tc_attribute attribute)
 {
     const uint32_t pair[2] = {path, (uint32_t)attribute};
 
@@ -69,7 +69,7 @@ static uint32_t add_slot(struct tc_fact_table *table, const struct tc_fact *fact
 uint32_t tc_fact_table_slot(struct tc_fact_table *table, uint32_t subject, tc_sym path,
                             enum tc_attribute attribute)
 {
-    uint64_t place = place_of(table, subject, path, attribute), known;
+    uint64_t place = slot_of_attribute(table, subject, path, attribute), known;
 
     if (tc_map_get(&table->places, place, &known))
         return (uint32_t)known - 1;
@@ -88,10 +88,11 @@ void tc_fact_table_expect(struct tc_fact_table *table, const struct tc_fact *fac
                           const struct tc_fact_record *learned)
 {
     bool is_new;
-    uint64_t *known = tc_map_at(&table->places,
-                                place_of(table, tc_fact_table_subject(table, &fact->subject),
-                                         fact->path, (enum tc_attribute)fact->attribute),
-                                &is_new);
+    uint64_t *known =
+        tc_map_at(&table->places,
+                  slot_of_attribute(table, tc_fact_table_subject(table, &fact->subject), fact->path,
+                                    (enum tc_attribute)fact->attribute),
+                  &is_new);
 
     table->is_judging = true;
     if (is_new) {

@@ -43,7 +43,7 @@ static const struct {
 };
 
 /* Where a member of that name is kept; NULL if nothing is told of it. */
-static const struct tc_value **place_of(struct tc_fact_tensor *t, struct tc_str key)
+static const struct tc_value **place_of_member(struct tc_fact_tensor *t, struct tc_str key)
 {
     for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
         if (tc_fact_is_name(key, members[i].name))
@@ -55,7 +55,7 @@ void tc_fact_tensor(struct tc_fact_tensor *t, const struct tc_value *tensor)
 {
     *t = (struct tc_fact_tensor){0};
     for (uint32_t i = tensor->n; i-- > 0;) { /* of two of one name the first */
-        const struct tc_value **place = place_of(t, tensor->members[i].key);
+        const struct tc_value **place = place_of_member(t, tensor->members[i].key);
         if (place)
             *place = &tensor->members[i].value;
     }

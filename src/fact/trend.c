@@ -50,8 +50,8 @@ static void go_on(struct tc_fact_trend *t, double number, bool is_integer)
 
 /* ---- judging -------------------------------------------------------------------------------- */
 
-static tc_fact_lead judge(struct tc_facts *facts, uint32_t slot, const struct tc_fact_trend *t,
-                          tc_fact_lead cause)
+static tc_fact_lead judge_trend(struct tc_facts *facts, uint32_t slot,
+                                const struct tc_fact_trend *t, tc_fact_lead cause)
 {
     char text[96];
     const char *claim =
@@ -92,7 +92,7 @@ static void meet_number(void *context, const char *path, const struct tc_value *
     go_on(t, number, value->kind == TC_VALUE_INT);
     if (!m->facts->table.is_judging)
         return;
-    lead = judge(m->facts, slot, t, m->cause);
+    lead = judge_trend(m->facts, slot, t, m->cause);
     m->lead = m->lead ? m->lead : lead;
 }
 

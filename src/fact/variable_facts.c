@@ -231,7 +231,7 @@ static bool is_gradient(struct tc_facts *facts, const struct tc_event *event,
 
 /* A window is the place of what happens to a variable: the call that did it may have begun long
  * ago. */
-static struct tc_place place_of(const struct tc_fact_watch *w, const struct tc_event *event)
+static struct tc_place place_of_event(const struct tc_fact_watch *w, const struct tc_event *event)
 {
     const struct tc_process *process = w->process;
     const struct tc_record *record = event->record;
@@ -262,7 +262,7 @@ void tc_fact_variable(struct tc_facts *facts, struct tc_fact_watch *w, const str
     if (event->variable || event->is_new)
         say_attributes(facts, event, name);
     if (facts->entries.n) {
-        const struct tc_place place = place_of(w, event);
+        const struct tc_place place = place_of_event(w, event);
         lead = tc_fact_settle_said(facts, 1, w->last_lead, &place);
         if (!w->last_lead && tc_fact_lead_is_law(lead))
             w->last_lead = lead;

@@ -34,14 +34,14 @@ static const char *claim_of(const struct said *s)
 
 /* ---- situations ----------------------------------------------------------------------------- */
 
-static bool is_told(const char *value)
+static bool is_value_told(const char *value)
 {
     return strcmp(value, "false") && strcmp(value, "null") && strcmp(value, "\"\"");
 }
 
 static bool yes(const struct said *s)
 {
-    return is_told(value_of(s));
+    return is_value_told(value_of(s));
 }
 
 static bool none(const struct said *s)
@@ -446,7 +446,7 @@ static void add_value(const struct said *s, char which)
 
 static void add_sentence(const struct said *s, const char *words)
 {
-    const bool by_value = yes(s), by_claim = is_told(claim_of(s));
+    const bool by_value = yes(s), by_claim = is_value_told(claim_of(s));
     bool is_left_out = false;
 
     for (const char *p = words; *p; p++) {
@@ -467,7 +467,7 @@ static void add_sentence(const struct said *s, const char *words)
         s->out->text[--s->out->size] = '\0';
 }
 
-static const char *find(const struct said *s, size_t member)
+static const char *find_member(const struct said *s, size_t member)
 {
     const char *words = NULL;
 
@@ -483,7 +483,7 @@ void tc_fact_describe(const struct tc_fact *fact, const struct tc_strtab *symbol
 {
     const struct said said = {fact, symbols, fact->value, TC_NO_SYM, out};
 
-    add_sentence(&said, find(&said, offsetof(struct tc_words, expected)));
+    add_sentence(&said, find_member(&said, offsetof(struct tc_words, expected)));
 }
 
 void tc_fact_explain(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
@@ -491,12 +491,12 @@ void tc_fact_explain(const struct tc_fact *fact, const struct tc_strtab *symbols
 {
     const struct said said = {fact, symbols, seen, at, out};
 
-    add_sentence(&said, find(&said, offsetof(struct tc_words, seen)));
+    add_sentence(&said, find_member(&said, offsetof(struct tc_words, seen)));
 }
 
 const char *tc_fact_hint(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen)
 {
     const struct said said = {fact, symbols, seen, TC_NO_SYM, NULL};
 
-    return find(&said, offsetof(struct tc_words, hint));
+    return find_member(&said, offsetof(struct tc_words, hint));
 }

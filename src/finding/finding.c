@@ -432,7 +432,7 @@ static bool adds_more(const struct tc_finding *f, const struct assigning *a,
     return plainness(v) < plainness(best);
 }
 
-static bool is_told(const struct tc_finding *f, const struct tc_violation *v)
+static bool is_violation_told(const struct tc_finding *f, const struct tc_violation *v)
 {
     if (f->head && !strcmp(v->seen, f->head->seen))
         return true;
@@ -450,7 +450,7 @@ static void choose_told(struct tc_finding *f, const struct assigning *a)
         const struct tc_violation *best = NULL;
         for (size_t i = 0; i < f->n; i++) {
             const struct tc_violation *v = f->items[i];
-            if (!is_told(f, v) && (!k || plainness(v) <= 1) && adds_more(f, a, v, best))
+            if (!is_violation_told(f, v) && (!k || plainness(v) <= 1) && adds_more(f, a, v, best))
                 best = v;
         }
         f->told[k] = best;

@@ -85,7 +85,7 @@ bool tc_import_calls_is_main(struct tc_import_calls *calls, const struct tc_pyth
     return thread_number(calls, line->thread) == 0;
 }
 
-static uint64_t key_of(const struct tc_python_line *line)
+static uint64_t key_of_thread_call(const struct tc_python_line *line)
 {
     struct tc_str id = tc_value_str(tc_value_get(line->object, "func_call_id"));
 
@@ -123,7 +123,8 @@ struct tc_import_call *tc_import_calls_enter(struct tc_import_calls *calls,
 {
     size_t number = thread_number(calls, line->thread);
     struct tc_import_thread *thread = &calls->threads.items[number];
-    struct tc_import_call call = {.key = key_of(line), .id = TC_NONE, .parent = TC_NONE};
+    struct tc_import_call call = {
+        .key = key_of_thread_call(line), .id = TC_NONE, .parent = TC_NONE};
     bool is_new;
     uint64_t *slot = tc_map_at(&calls->open, call.key, &is_new);
 
@@ -158,7 +159,7 @@ static void forget(struct tc_import_calls *calls, const struct tc_import_call *c
 bool tc_import_calls_leave(struct tc_import_calls *calls, const struct tc_python_line *line,
                            struct tc_import_call *out)
 {
-    uint64_t key = key_of(line), number;
+    uint64_t key = key_of_thread_call(line), number;
 
     *out = (struct tc_import_call){.id = TC_NONE, .parent = TC_NONE};
     if (!tc_map_get(&calls->open, key, &number))

@@ -201,7 +201,7 @@ enum tc_status tc_survey_file(struct tc_survey *survey, const char *path, size_t
 
 /* ---- ranks --------------------------------------------------------------------------------- */
 
-static bool number_of(const struct tc_survey_process *process, tc_sym key, int64_t *out)
+static bool number_under(const struct tc_survey_process *process, tc_sym key, int64_t *out)
 {
     for (size_t i = 0; i < process->numbers.n; i++) {
         if (process->numbers.items[i].key == key) {
@@ -220,7 +220,7 @@ static size_t counted_by(const struct tc_survey *survey, tc_sym key)
     int64_t value;
 
     for (size_t i = 0; i < n; i++) {
-        if (!number_of(&survey->processes.items[i], key, &value))
+        if (!number_under(&survey->processes.items[i], key, &value))
             continue;
         n_with++;
         if (value < 0 || (uint64_t)value >= n || seen[value])
@@ -260,7 +260,7 @@ void tc_survey_rank(struct tc_survey *survey)
     }
     for (size_t i = 0; i < survey->processes.n && best != TC_NO_SYM; i++) {
         struct tc_survey_process *process = &survey->processes.items[i];
-        if (number_of(process, best, &process->rank))
+        if (number_under(process, best, &process->rank))
             process->world = (int64_t)world;
         else
             process->rank = -1;

@@ -194,7 +194,7 @@ static struct tc_deduce_rows held_out_rows(struct mining *m, tc_sym key,
 }
 
 /* Was any held-out trace asked for it? */
-static bool is_told(const struct mining *m, const struct tc_invariant *invariant)
+static bool is_invariant_told(const struct mining *m, const struct tc_invariant *invariant)
 {
     const struct tc_evidence *held_out = m->options->held_out;
 
@@ -340,7 +340,7 @@ static void confirm(struct mining *m)
         struct tc_deduce_rows rows = held_out_rows(m, key, x);
         tc_deduce_validate(&rows, x, &counterexample);
         m->mined->n_confirmed += x->held_out > 0;
-        m->mined->n_untold += !is_told(m, x);
+        m->mined->n_untold += !is_invariant_told(m, x);
     }
 }
 

@@ -329,8 +329,8 @@ static void choose(const struct pairing *pairing, struct tc_renames *renames)
 }
 
 /* Those that are not paired yet. */
-static void find(const struct tc_set_claims *before, const struct tc_set_claims *after,
-                 bool are_places, struct tc_renames *renames)
+static void find_renames(const struct tc_set_claims *before, const struct tc_set_claims *after,
+                         bool are_places, struct tc_renames *renames)
 {
     struct sayings old, new;
     struct pairing pairing = {.before = &old, .after = &new};
@@ -381,8 +381,8 @@ void tc_renames_find(const struct tc_set_claims *before, const struct tc_set_cla
                      struct tc_renames *renames)
 {
     *renames = (struct tc_renames){0};
-    find(before, after, false, renames);
-    find(before, after, true, renames);
+    find_renames(before, after, false, renames);
+    find_renames(before, after, true, renames);
     if (renames->items.n)
         qsort(renames->items.items, renames->items.n, sizeof(*renames->items.items),
               compare_renames); /* a class stands before its methods */

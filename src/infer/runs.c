@@ -28,7 +28,7 @@ static bool shares_run(const struct tc_row *a, const struct tc_row *b)
     return false;
 }
 
-static void meet(struct slot *slot, const struct tc_row *row)
+static void meet_row(struct slot *slot, const struct tc_row *row)
 {
     if (!slot->first)
         slot->first = row;
@@ -98,7 +98,7 @@ uint64_t tc_runs_compare(const struct tc_evidence *evidence, const struct tc_gat
             *number = slots.n;
             tc_vec_push(&slots, (struct slot){0});
         }
-        meet(&slots.items[*number], row);
+        meet_row(&slots.items[*number], row);
     }
     for (size_t i = 0; i < slots.n; i++) {
         if (!slots.items[i].second || slots.items[i].varies)

@@ -394,7 +394,8 @@ static void print_json(const struct set *before, const struct set *after, struct
 /* ---- the whole ---------------------------------------------------------------------------------
  */
 
-static void count(const struct set *before, const struct set *after, struct tc_sets_diff_result *r)
+static void count_changes(const struct set *before, const struct set *after,
+                          struct tc_sets_diff_result *r)
 {
     for (size_t i = 0; i < after->items.n; i++) {
         const struct entry *entry = after->items.items[i];
@@ -406,8 +407,8 @@ static void count(const struct set *before, const struct set *after, struct tc_s
         r->n_gone += !before->items.items[i]->other;
 }
 
-static void print(const struct set *before, const struct set *after, bool json,
-                  const struct tc_sets_diff_result *result, struct tc_strbuf *out)
+static void print_diff(const struct set *before, const struct set *after, bool json,
+                       const struct tc_sets_diff_result *result, struct tc_strbuf *out)
 {
     if (json) {
         print_json(before, after, out);
@@ -440,9 +441,9 @@ enum tc_status tc_sets_diff(const struct tc_sets_diff_config *config,
         keep_entries(&before);
         keep_entries(&after);
         pair(&before, &after);
-        count(&before, &after, result);
+        count_changes(&before, &after, result);
         result->n_renamed = renames.items.n;
-        print(&before, &after, config->json, result, &text);
+        print_diff(&before, &after, config->json, result, &text);
         if (text.size)
             config->write(config->context, text.text, text.size);
     }

@@ -114,7 +114,7 @@ void tc_commands_free(struct tc_commands *commands)
 }
 
 TC_PRINTF(2, 3)
-static void say(const struct tc_commands *commands, const char *fmt, ...)
+static void say_line(const struct tc_commands *commands, const char *fmt, ...)
 {
     char line[256];
     int used = snprintf(line, sizeof(line), "--on-violation: ");
@@ -134,9 +134,10 @@ static void say_end(const struct tc_commands *commands, const struct run *run, i
     if (run->is_late)
         return;
     if (number)
-        say(commands, "the command was ended by signal %d: %.160s", number, command);
+        say_line(commands, "the command was ended by signal %d: %.160s", number, command);
     else if (status)
-        say(commands, "the command failed, exit status %lld: %.160s", (long long)status, command);
+        say_line(commands, "the command failed, exit status %lld: %.160s", (long long)status,
+                 command);
 }
 
 static void start(struct tc_commands *commands, struct task take);
@@ -188,8 +189,8 @@ static void on_limit(uv_timer_t *timer)
         return;
     }
     run->is_late = true;
-    say(commands, "the command was ended after %llu s, with what it had started: %.140s",
-        (unsigned long long)(commands->config.limit_ms / 1000), commands->config.command);
+    say_line(commands, "the command was ended after %llu s, with what it had started: %.140s",
+             (unsigned long long)(commands->config.limit_ms / 1000), commands->config.command);
     signal_group(run, SIGTERM);
     uv_timer_start(timer, on_limit, GRACE_MS, 0);
 }
@@ -239,7 +240,7 @@ static void start(struct tc_commands *commands, struct task take)
     int error = spawn(commands, run);
 
     if (error) {
-        say(commands, "the command cannot be run: %s", uv_strerror(error));
+        say_line(commands, "the command cannot be run: %s", uv_strerror(error));
         close_run(run);
         return;
     }
@@ -258,8 +259,8 @@ void tc_commands_run(struct tc_commands *commands, const char *id, const char *t
 
     if (commands->waiting.n == MAX_WAITING) {
         if (!commands->n_dropped++)
-            say(commands, "more than %d commands are waiting: further ones are not run",
-                MAX_WAITING);
+            say_line(commands, "more than %d commands are waiting: further ones are not run",
+                     MAX_WAITING);
         return;
     }
     task.id = tc_strdup(id);

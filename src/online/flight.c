@@ -343,7 +343,7 @@ void tc_flight_text(const struct tc_json *finding, struct tc_strbuf *out)
 }
 
 /* Does the trace tell whom ranks wait for? Some do then, and others do not. */
-static bool is_told(const struct tc_json *finding)
+static bool is_wait_told(const struct tc_json *finding)
 {
     const struct tc_json *ranks = tc_json_get(finding, "ranks");
     size_t n_waiting = 0;
@@ -379,7 +379,7 @@ void tc_flight_add(struct tc_json *finding, const char *folder, struct tc_notes 
     const struct stall stall = find_stall(&r);
     if (stall.leads) {
         struct tc_json *flight = to_json(&r, &stall);
-        if (!is_told(finding))
+        if (!is_wait_told(finding))
             take_sentence(finding, flight);
         tc_json_set(finding, "flight", flight);
     }

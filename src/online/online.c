@@ -72,7 +72,7 @@ static const char *trace_of(const struct online *o)
 }
 
 TC_PRINTF(2, 3)
-static void say(struct online *o, const char *fmt, ...)
+static void say_line(struct online *o, const char *fmt, ...)
 {
     char line[512];
     va_list args;
@@ -122,7 +122,7 @@ static void report(struct online *o, unsigned next_s)
         tc_error_set(o->err, status, "%s", why.text);
         stop(o, status);
     } else if (status != TC_OK && !o->is_unreported) {
-        say(o, "%s; the check goes on, and reports are tried again", why.text);
+        say_line(o, "%s; the check goes on, and reports are tried again", why.text);
     }
     o->is_unreported = status != TC_OK;
     o->reported_ms = uv_now(&o->loop);
@@ -138,7 +138,7 @@ static void mark_found(struct online *o)
         return;
     o->cannot_mark = tc_follow_mark(o->follow, &why) != TC_OK;
     if (o->cannot_mark)
-        say(o, "%s; --keep of the job will not spare the steps of findings", why.text);
+        say_line(o, "%s; --keep of the job will not spare the steps of findings", why.text);
 }
 
 /* A file system that cannot do it is said once; the check goes on. */
@@ -150,7 +150,7 @@ static void delete_checked(struct online *o)
         return;
     o->cannot_delete = tc_follow_delete(o->follow, uv_now(&o->loop), &o->freed, &why) != TC_OK;
     if (o->cannot_delete)
-        say(o, "--delete-checked: %s; nothing more is deleted", why.text);
+        say_line(o, "--delete-checked: %s; nothing more is deleted", why.text);
 }
 
 /* ---- the standing -------------------------------------------------------------------------- */
@@ -237,7 +237,7 @@ static void look(struct online *o)
     if (status == TC_E_NOTFOUND) {
         unwatch(o);
         if (n_before && ++o->n_gone == GONE_IS_FINAL) {
-            say(o, "%s is gone: the check ends here", trace_of(o));
+            say_line(o, "%s is gone: the check ends here", trace_of(o));
             o->is_whole = true;
             stop(o, TC_OK);
         }
@@ -296,7 +296,7 @@ static void look_for_a_hang(struct online *o)
         tell_hang(o, quiet_ms);
     } else if (o->is_hung && quiet_ms < after_ms) {
         o->is_hung = false;
-        say(o, "the run goes on");
+        say_line(o, "the run goes on");
     }
 }
 
@@ -410,12 +410,12 @@ static void on_command_done(void *context, const char *id)
     struct tc_error why;
 
     if (o->state && strcmp(id, HANG_ID) != 0 && tc_state_run(o->state, id, &why) != TC_OK)
-        say(o, "%s", why.text);
+        say_line(o, "%s", why.text);
 }
 
 static void say_command(void *context, const char *line)
 {
-    say(context, "%s", line);
+    say_line(context, "%s", line);
 }
 
 static void begin_commands(struct online *o)
@@ -438,15 +438,15 @@ static void say_left_over(struct online *o)
     size_t n = tc_commands_left(o->commands);
 
     if (n && o->state)
-        say(o,
-            "--on-violation: %zu of the commands could not end before the check did; the next "
-            "check with --state %s runs them",
-            n, o->config->state);
+        say_line(o,
+                 "--on-violation: %zu of the commands could not end before the check did; the next "
+                 "check with --state %s runs them",
+                 n, o->config->state);
     else if (n)
-        say(o,
-            "--on-violation: %zu of the commands could not end before the check did; with "
-            "--state FILE the next check would run them",
-            n);
+        say_line(o,
+                 "--on-violation: %zu of the commands could not end before the check did; with "
+                 "--state FILE the next check would run them",
+                 n);
 }
 
 /* Until when they are waited for, in the loop's time. */
@@ -519,7 +519,7 @@ static void run_loop(struct online *o)
     o->reported_ms = o->deleted_ms = uv_now(&o->loop);
     look(o);
     if (!o->is_done && !tc_follow_n_files(o->follow))
-        say(o, "waiting for a trace in %s", trace_of(o));
+        say_line(o, "waiting for a trace in %s", trace_of(o));
     uv_timer_start(&o->look, on_look, 0, LOOK_MS);
     if (!o->is_done)
         uv_run(&o->loop, UV_RUN_DEFAULT);
@@ -546,7 +546,7 @@ static enum tc_status finish(struct online *o)
     mark_found(o);
     delete_checked(o);
     if (o->freed)
-        say(o, "%.1f MB of the trace were checked and deleted", (double)o->freed / 1e6);
+        say_line(o, "%.1f MB of the trace were checked and deleted", (double)o->freed / 1e6);
     wait_for_commands(o);
     return status != TC_OK ? status : read != TC_OK ? read : o->is_done ? o->status : TC_OK;
 }

@@ -219,7 +219,7 @@ static const struct tc_process *process_at(void *context, size_t i)
     return began && began <= asked->time ? tc_replay_process(asked->search->replay, i) : NULL;
 }
 
-static void tell(const struct search *s, const struct standstill *stood, bool is_last)
+static void tell_standstill(const struct search *s, const struct standstill *stood, bool is_last)
 {
     const uint64_t seconds =
         (uint64_t)(stood->until - stood->from + SECOND_NS / 2) / (uint64_t)SECOND_NS;
@@ -250,7 +250,7 @@ static enum tc_status tell_all(struct search *s)
         status = read_all(s, again, feed);
     tc_trace_folder_close(again);
     for (size_t i = 0; i < s->stood.n && !status; i++)
-        tell(s, &s->stood.items[i], i + 1 == s->stood.n);
+        tell_standstill(s, &s->stood.items[i], i + 1 == s->stood.n);
     return status;
 }
 

@@ -40,7 +40,7 @@ static int compare_found(const void *a, const void *b)
                                 *(const struct tc_violation *const *)b);
 }
 
-static void print(const struct tc_teller *teller, struct tc_strbuf *take)
+static void print_line(const struct tc_teller *teller, struct tc_strbuf *take)
 {
     const struct tc_check_config *config = teller->check->config;
 
@@ -92,7 +92,7 @@ static void tell_finding(const struct tc_teller *teller, const struct tc_finding
         tc_report_text_finding(finding, config->color, config->n_traces > 1, &text);
         tc_strbuf_addc(&text, '\n');
     }
-    print(teller, &text);
+    print_line(teller, &text);
 }
 
 /* It is remembered last: a checker that is killed meanwhile rather tells it again than never. */
@@ -108,7 +108,7 @@ static enum tc_status tell_violation(struct tc_teller *teller, const struct tc_v
     if (teller->config->found)
         teller->config->found(teller->config->found_context, text.text, text.size);
     if (teller->check->config->json)
-        print(teller, &text);
+        print_line(teller, &text);
     tc_strbuf_release(&text);
     tc_map_put(&teller->told, (uint64_t)(uintptr_t)violation, 1);
     return teller->state ? tc_state_tell(teller->state, id, err) : TC_OK;
@@ -153,5 +153,5 @@ void tc_teller_tell_last(struct tc_teller *teller)
     }
     tc_findings_release(&findings);
     if (text.size)
-        print(teller, &text);
+        print_line(teller, &text);
 }

@@ -189,8 +189,8 @@ static bool evaluate(struct judge *j, unsigned seed, enum tc_laws_mode mode)
     return !t.status;
 }
 
-static void count(struct tc_attempt *a, const struct tc_plan_verdict *before,
-                  const struct tc_plan_verdict *after)
+static void count_mended(struct tc_attempt *a, const struct tc_plan_verdict *before,
+                         const struct tc_plan_verdict *after)
 {
     a->n_mended = a->n_left = a->n_broken = 0;
     for (size_t i = 0; i < before->results.n; i++) {
@@ -219,7 +219,7 @@ void tc_repair_try(struct tc_repair *r, struct tc_attempt *a)
     for (unsigned seed = 0; seed < r->n_seeds && goes_on; seed++) {
         bool is_done = evaluate(&j, seed, r->laws);
         if (is_done)
-            count(a, r->judge->verdict, &v);
+            count_mended(a, r->judge->verdict, &v);
         else
             a->n_mended = 0;
         goes_on = is_done && a->n_mended && !a->n_broken;

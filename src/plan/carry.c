@@ -82,7 +82,7 @@ void tc_laws_free(struct tc_laws *laws)
     tc_free(laws);
 }
 
-static struct place *place_of(struct tc_laws *laws, pthread_t thread)
+static struct place *place_of_thread(struct tc_laws *laws, pthread_t thread)
 {
     for (size_t i = 0; i < laws->places.n; i++)
         if (pthread_equal(laws->places.items[i]->thread, thread))
@@ -100,7 +100,7 @@ void tc_laws_enter(struct tc_laws *laws)
     if (!laws)
         return;
     pthread_mutex_lock(&laws->lock);
-    here.arena = &place_of(laws, pthread_self())->arena;
+    here.arena = &place_of_thread(laws, pthread_self())->arena;
     pthread_mutex_unlock(&laws->lock);
 }
 
@@ -251,7 +251,7 @@ static void add_atom(struct tail *tail, struct atom a)
 }
 
 /* Atoms that meet a log are taken into it: b + a + log R = b + log(R * exp(a)). */
-static tc_el meet(tc_el value, struct tail *tail)
+static tc_el meet_log(tc_el value, struct tail *tail)
 {
     tc_el b = tc_el_sub(value, tail->r);
 
@@ -285,7 +285,7 @@ tc_el tc_carry_add(tc_el a, tc_el b)
     if (!sum.is_log)
         return made(value, &sum);
     if (sum.n || (x->is_log != y->is_log && !is_one(x->R) && !is_one(y->R)))
-        return meet(value, &sum);
+        return meet_log(value, &sum);
     if (is_one(sum.R)) /* the logs cancel: what is left of them is 0 */
         return tc_el_sub(value, sum.r);
     return made(value, &sum);

@@ -17,7 +17,7 @@
 #define MAX_FINDINGS 5
 #define MAX_TRIES    64
 
-static bool is_told(struct tc_story *s, uint32_t op)
+static bool is_op_told(struct tc_story *s, uint32_t op)
 {
     for (size_t i = 0; i < s->n_told; i++)
         if (s->told[i] == op)
@@ -102,7 +102,7 @@ static void tell_departure(struct tc_story *s, const struct tc_plan_judged *judg
         if (tc_story_is_short(s, op, s->nodes[op].deps[k]) &&
             came_with_message(s, judged, s->nodes[op].deps[k]))
             return;
-    if (!is_told(s, op))
+    if (!is_op_told(s, op))
         add_new(s, tc_story_tell_departure(s, judged, op, partial));
 }
 
@@ -117,7 +117,7 @@ static void tell_related(struct tc_story *s, const struct tc_plan_judged *judged
         return;
     }
     uint32_t key = (uint32_t)tc_hash64(f.src, strlen(f.src), r->num + 64 * r->den) | 1u << 31;
-    if (!is_told(s, key))
+    if (!is_op_told(s, key))
         tc_vec_push(&s->verdict->findings, f);
 }
 

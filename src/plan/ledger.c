@@ -110,7 +110,7 @@ static struct held *slots_of(struct tc_ledger *l, const struct tc_run *run, uint
     return t->slots;
 }
 
-static uint32_t number_of(const struct tc_run *run, const struct tc_plan_op *op)
+static uint32_t number_of_op(const struct tc_run *run, const struct tc_plan_op *op)
 {
     return (uint32_t)(op - run->plan->program->ops.items);
 }
@@ -375,8 +375,8 @@ static bool is_first(const struct tc_plan_op *op, uint32_t k)
 static void account(struct tc_ledger *l, const struct tc_run *run, const struct tc_plan_op *op,
                     const struct tc_degree_form *form, const struct tc_el_counts *counts)
 {
-    struct held *slots = slots_of(l, run, number_of(run, op));
-    bool is_late = l->ranks[run->plan->rank].is_late[number_of(run, op)];
+    struct held *slots = slots_of(l, run, number_of_op(run, op));
+    bool is_late = l->ranks[run->plan->rank].is_late[number_of_op(run, op)];
     struct held first = result_of(slots, op, form, form->times), more = first;
     struct tc_degree inverses =
         inverses_of(l, slots, op, form, applications(is_late, counts->inverses));
@@ -420,7 +420,7 @@ void tc_ledger_op(struct tc_ledger *l, const struct tc_run *run, uint32_t number
 
 static struct held *slots_at(struct tc_ledger *l, const struct tc_participant *p)
 {
-    return slots_of(l, p->run, number_of(p->run, p->op));
+    return slots_of(l, p->run, number_of_op(p->run, p->op));
 }
 
 void tc_ledger_met(struct tc_ledger *l, const struct tc_participant *all, uint32_t n)
@@ -459,7 +459,7 @@ void tc_ledger_sent(struct tc_ledger *l, const struct tc_run *from, const struct
     struct held given;
 
     pthread_mutex_lock(&l->lock);
-    given = of_reads(slots_of(l, from, number_of(from, op)), op);
+    given = of_reads(slots_of(l, from, number_of_op(from, op)), op);
     *with = (struct tc_degrees){as_factor(&given), given.carried};
     pthread_mutex_unlock(&l->lock);
 }
@@ -472,7 +472,7 @@ void tc_ledger_received(struct tc_ledger *l, const struct tc_run *to, const stru
     pthread_mutex_lock(&l->lock);
     for (uint32_t k = 0; k < op->n_outs; k++)
         if (op->outs[k])
-            put(slots_of(l, to, number_of(to, op)), op->outs[k], &got);
+            put(slots_of(l, to, number_of_op(to, op)), op->outs[k], &got);
     pthread_mutex_unlock(&l->lock);
 }
 

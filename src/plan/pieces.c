@@ -44,7 +44,7 @@ static size_t first_number(const tc_el *p, size_t n)
 }
 
 /* The ratio of two elements as the key of a map; what it finds is compared in full. */
-static uint64_t key_of(tc_el a, tc_el inverse)
+static uint64_t key_of_ratio(tc_el a, tc_el inverse)
 {
     tc_el ratio = tc_el_mul(tc_el_plain(a), inverse);
 
@@ -64,7 +64,7 @@ static bool add_pairs(struct tc_index *index, const struct tc_known_value *v, ui
         if (!is_pair(v->p, i, v->n))
             continue;
         found = true;
-        uint64_t key = key_of(v->p[i + 1], inverse[i]);
+        uint64_t key = key_of_ratio(v->p[i + 1], inverse[i]);
         uint64_t *list = tc_map_at(&index->pairs, key, &(bool){0});
         struct place *first = (struct place *)(uintptr_t)*list;
         if (first && first->value == number)
@@ -112,7 +112,7 @@ static bool is_at(const struct fit *fit, tc_el a, size_t at)
 }
 
 /* The elements in their order. */
-static bool follow(const struct fit *fit, const struct tc_block *b)
+static bool follow_elements(const struct fit *fit, const struct tc_block *b)
 {
     size_t at = 0;
 
@@ -165,7 +165,7 @@ static bool fits(struct fit *fit, const struct tc_block *b, const struct place *
         return false;
     fit->inverse = tc_el_inv(factor);
     fit->is_mixed = false;
-    if (follow(fit, b))
+    if (follow_elements(fit, b))
         return true;
     fit->is_mixed = true;
     return is_somewhere(fit, b);
@@ -186,7 +186,7 @@ static bool find_equal(struct tc_index *index, const struct tc_block *b, const c
         tc_el factor = tc_el_mul(tc_el_plain(b->p[i]), tc_el_inv(v->p[at]));
         *fit = (struct fit){v, tc_el_inv(factor), false};
         if (tc_relate_ratio(factor, &num, &den) && num > 0 && num <= 64 && den <= 64 &&
-            follow(fit, b))
+            follow_elements(fit, b))
             return true;
     }
     return false;
@@ -205,7 +205,8 @@ static bool find_block(struct tc_index *index, const struct tc_block *b, const c
         i++;
     if (i == b->n)
         return find_equal(index, b, name, found);
-    if (!tc_map_get(&index->pairs, key_of(b->p[i + 1], tc_el_inv(tc_el_plain(b->p[i]))), &list))
+    if (!tc_map_get(&index->pairs, key_of_ratio(b->p[i + 1], tc_el_inv(tc_el_plain(b->p[i]))),
+                    &list))
         return false;
     for (const struct place *p = (struct place *)(uintptr_t)list; p; p = p->next) {
         if (!fits(&fit, b, p, i, index))
@@ -243,7 +244,8 @@ static size_t longest_run(struct tc_index *index, const struct tc_block *b, size
     int64_t num, den;
 
     if (!is_pair(b->p, i, b->n) ||
-        !tc_map_get(&index->pairs, key_of(b->p[i + 1], tc_el_inv(tc_el_plain(b->p[i]))), &list))
+        !tc_map_get(&index->pairs, key_of_ratio(b->p[i + 1], tc_el_inv(tc_el_plain(b->p[i]))),
+                    &list))
         return 0;
     for (const struct place *p = (struct place *)(uintptr_t)list; p; p = p->next) {
         struct fit fit = {.value = &index->values.items[p->value]};
@@ -304,7 +306,7 @@ static bool find_all(struct tc_index *index, const struct tc_block *blocks, uint
         return false;
     is_mixed = fit->is_mixed;
     for (uint32_t k = 1; k < n; k++) {
-        bool in_order = follow(fit, &blocks[k]);
+        bool in_order = follow_elements(fit, &blocks[k]);
         if (!in_order && !is_somewhere(fit, &blocks[k]))
             return false;
         is_mixed = is_mixed || !in_order;

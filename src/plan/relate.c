@@ -114,7 +114,7 @@ struct search {
     unsigned attempts;
 };
 
-static size_t count(const struct tc_block *b, unsigned from, unsigned to)
+static size_t count_block(const struct tc_block *b, unsigned from, unsigned to)
 {
     size_t n = 1;
 
@@ -125,9 +125,9 @@ static size_t count(const struct tc_block *b, unsigned from, unsigned to)
 
 static bool is_same(const struct tc_block *a, const struct tc_block *b)
 {
-    size_t n = count(a, 0, a->n_dims);
+    size_t n = count_block(a, 0, a->n_dims);
 
-    if (n != count(b, 0, b->n_dims))
+    if (n != count_block(b, 0, b->n_dims))
         return false;
     for (size_t i = 0; i < n; i++)
         if (!tc_el_same(a->p[i], b->p[i]))
@@ -138,13 +138,13 @@ static bool is_same(const struct tc_block *a, const struct tc_block *b)
 static bool sum_blocks(struct search *s, const struct tc_block *const *parts, uint32_t n,
                        struct tc_block *to)
 {
-    size_t numel = count(parts[0], 0, parts[0]->n_dims);
+    size_t numel = count_block(parts[0], 0, parts[0]->n_dims);
     tc_el *p = tc_arena_alloc(&s->arena, (numel + 1) * sizeof(*p));
 
     *to = *parts[0];
     memcpy(p, parts[0]->p, numel * sizeof(*p));
     for (uint32_t k = 1; k < n; k++) {
-        if (count(parts[k], 0, parts[k]->n_dims) != numel)
+        if (count_block(parts[k], 0, parts[k]->n_dims) != numel)
             return false;
         for (size_t i = 0; i < numel; i++)
             p[i] = tc_el_add(p[i], parts[k]->p[i]);
@@ -166,7 +166,7 @@ static bool join_blocks(struct search *s, const struct tc_block *const *parts, u
                         struct tc_placement how, struct tc_block *to)
 {
     unsigned d = how.dim;
-    size_t outer = count(parts[0], 0, d) * how.split, whole = 0, at = 0;
+    size_t outer = count_block(parts[0], 0, d) * how.split, whole = 0, at = 0;
 
     *to = *parts[0];
     to->sizes[d] = 0;
@@ -174,13 +174,13 @@ static bool join_blocks(struct search *s, const struct tc_block *const *parts, u
         if (!are_alike_but(d, parts[0], parts[k]) || parts[k]->sizes[d] % how.split)
             return false;
         to->sizes[d] += parts[k]->sizes[d];
-        whole += count(parts[k], 0, parts[k]->n_dims);
+        whole += count_block(parts[k], 0, parts[k]->n_dims);
     }
     tc_el *p = tc_arena_alloc(&s->arena, (whole + 1) * sizeof(*p));
     size_t row = outer ? whole / outer : 0;
     for (uint32_t k = 0; k < n; k++) {
         const struct tc_block *b = parts[how.kind == TC_REVERSED ? n - 1 - k : k];
-        size_t part = outer ? count(b, 0, b->n_dims) / outer : 0;
+        size_t part = outer ? count_block(b, 0, b->n_dims) / outer : 0;
         for (size_t o = 0; o < outer; o++)
             memcpy(p + o * row + at, b->p + o * part, part * sizeof(*p));
         at += part;
@@ -234,7 +234,8 @@ static bool try_axis(struct search *s, unsigned axis, const struct tc_block *blo
 
     if (axis == 0)
         return s->attempts++ < MAX_ATTEMPTS &&
-               look_up(s->index, blocks[0].p, count(&blocks[0], 0, blocks[0].n_dims), s->found);
+               look_up(s->index, blocks[0].p, count_block(&blocks[0], 0, blocks[0].n_dims),
+                       s->found);
     axis--;
     for (unsigned a = 0; a < axis; a++)
         n_lines *= s->grid->sizes[a];

@@ -281,7 +281,7 @@ static void add_place(const struct tc_repair *r, const struct tc_attempt *a, str
 }
 
 /* What mends all is told first, and what mends some beside the finding that it confirms. */
-static void tell(struct tc_repair *r, const struct tc_attempt *a)
+static void tell_attempt(struct tc_repair *r, const struct tc_attempt *a)
 {
     struct tc_plan_verdict *v = r->judge->verdict;
     size_t i = finding_of(r, &r->sites.items[a->site]);
@@ -323,7 +323,7 @@ enum tc_status tc_plan_find_repair(struct judge *j, enum tc_laws_mode laws, stru
         tc_repair_list_attempts(&r);
         const struct tc_attempt *best = try_all(&r, most);
         if (best)
-            tell(&r, refine(&r, best));
+            tell_attempt(&r, refine(&r, best));
     }
     tc_vec_release(&r.sites);
     tc_vec_release(&r.attempts);

@@ -270,7 +270,7 @@ static int64_t target(struct tc_eval *e, const struct indexing *x, const int64_t
     return flat;
 }
 
-static int64_t count(const struct indexing *x)
+static int64_t count_indices(const struct indexing *x)
 {
     int64_t n = 1;
 
@@ -292,7 +292,7 @@ static void run_index(struct tc_eval *e)
 
     if (!indexing_of(e, &x))
         return;
-    int64_t n = count(&x);
+    int64_t n = count_indices(&x);
     const tc_el *from = tc_eval_read(e, x.t);
     tc_el *to = tc_eval_new(e, (size_t)n);
     for (int64_t i = 0; i < n && !*e->failure; i++) {
@@ -312,7 +312,7 @@ static void run_index_put(struct tc_eval *e)
 
     if (!values || !indexing_of(e, &x))
         return;
-    struct tc_plan_tensor over = {.n_dims = x.n, .numel = count(&x), .sizes = x.sizes};
+    struct tc_plan_tensor over = {.n_dims = x.n, .numel = count_indices(&x), .sizes = x.sizes};
     struct tc_operand from = tc_eval_broadcast(e, values, &over);
     tc_el *to = tc_eval_take(e, x.t);
     for (int64_t i = 0; i < over.numel && !*e->failure; i++) {

@@ -160,7 +160,7 @@ static void run_group_norm(struct tc_eval *e)
 /* ---- batch norm ---------------------------------------------------------------------------- */
 
 /* running = (1 - momentum) * running + momentum * value */
-static void follow(struct tc_eval *e, unsigned i, size_t c, tc_el value, double momentum)
+static void follow_statistic(struct tc_eval *e, unsigned i, size_t c, tc_el value, double momentum)
 {
     const struct tc_plan_tensor *t = tc_eval_tensor(e, i);
     tc_el w = tc_el_number(momentum, false);
@@ -210,8 +210,8 @@ static void run_batch_norm(struct tc_eval *e)
         mean[r] = m.mean;
         scale[r] = m.scale;
         if (is_training) {
-            follow(e, 3, r, m.mean, momentum);
-            follow(e, 4, r, unbiased(e, &l, x, r, m.mean), momentum);
+            follow_statistic(e, 3, r, m.mean, momentum);
+            follow_statistic(e, 4, r, unbiased(e, &l, x, r, m.mean), momentum);
         }
     }
     tc_eval_write(e, 0, y, l.rows * l.n);

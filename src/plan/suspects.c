@@ -135,7 +135,7 @@ static uint32_t urgency_of(const struct tc_repair *r, const struct tc_plan_op *o
     return is_run_by_single(r->judge->single, op->src) ? n + 1 : n;
 }
 
-static uint64_t key_of(const struct tc_site *s)
+static uint64_t key_of_site(const struct tc_site *s)
 {
     return tc_hash_mix(tc_hash_mix(1, (uintptr_t)s->name, (uintptr_t)s->src), (uintptr_t)s->node,
                        s->turn);
@@ -154,7 +154,7 @@ void tc_repair_find_sites(struct tc_repair *r)
             struct tc_site site = tc_site_of(p, i);
             if (!r->suspects[k][i] || !*site.src)
                 continue;
-            tc_map_at(&seen, key_of(&site), &is_new);
+            tc_map_at(&seen, key_of_site(&site), &is_new);
             if (is_new)
                 tc_vec_push(&list, ((struct listed){site, (uint32_t)list.n,
                                                     urgency_of(r, &p->ops.items[i])}));

@@ -203,8 +203,8 @@ static enum match find_change(struct tc_python_judge *judge, const struct child 
 
 /* ---- the rule ------------------------------------------------------------------------------ */
 
-static void say(struct tc_python_judge *judge, const struct child *child,
-                const struct tc_python_call *parent)
+static void say_missing_child(struct tc_python_judge *judge, const struct child *child,
+                              const struct tc_python_call *parent)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     struct tc_str name = tc_value_str(tc_value_get(child->param, "api_full_name"));
@@ -230,7 +230,7 @@ static void judge_parent(struct tc_python_judge *judge, const struct child *chil
         tc_python_held(judge, &parent->pre);
         break;
     case MATCH_NO:
-        say(judge, child, parent);
+        say_missing_child(judge, child, parent);
         break;
     case MATCH_UNKNOWN:
         judge->unchecked =

@@ -110,8 +110,8 @@ struct step {
     size_t n;
 };
 
-static void say(struct tc_python_judge *judge, const struct tc_python_record *first,
-                const struct tc_python_record *second)
+static void say_equal_records(struct tc_python_judge *judge, const struct tc_python_record *first,
+                              const struct tc_python_record *second)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     bool is_thread = first->process == second->process && first->thread == second->thread;
@@ -131,7 +131,7 @@ static void judge_step(struct tc_python_judge *judge, const struct step *step)
         for (size_t j = 0; j < i; j++) {
             if (!is_same(args, tc_value_get(step->calls[j]->pre.line, "args")))
                 continue;
-            say(judge, &step->calls[j]->pre, &step->calls[i]->pre);
+            say_equal_records(judge, &step->calls[j]->pre, &step->calls[i]->pre);
             return;
         }
     }

@@ -100,7 +100,8 @@ static struct object *object_of(struct tc_python_trace *trace, struct tc_map *ob
     return (struct object *)(uintptr_t)*slot;
 }
 
-static void follow(struct object *object, const struct mark *mark, struct tc_python_managers *out)
+static void follow_object(struct object *object, const struct mark *mark,
+                          struct tc_python_managers *out)
 {
     switch (mark->method) {
     case METHOD_INIT:
@@ -149,8 +150,8 @@ void tc_python_managers_find(struct tc_python_trace *trace, struct tc_str field,
     if (marks.items.n)
         qsort(marks.items.items, marks.items.n, sizeof(*marks.items.items), compare_marks);
     for (size_t i = 0; i < marks.items.n; i++)
-        follow(object_of(trace, &objects, &marks.items.items[i].call->pre), &marks.items.items[i],
-               out);
+        follow_object(object_of(trace, &objects, &marks.items.items[i].call->pre),
+                      &marks.items.items[i], out);
     if (out->items.n)
         qsort(out->items.items, out->items.n, sizeof(*out->items.items), compare_managers);
     for (size_t i = 0; i < out->items.n; i++) {

@@ -105,8 +105,9 @@ static bool is_judged(struct tc_python_judge *judge, const struct tc_python_call
            tc_python_when_met(judge->trace, &judge->when, &call->pre);
 }
 
-static void say(struct tc_python_judge *judge, const struct tc_python_call *call, const char *what,
-                const struct tc_value *seen, const char *instead, const struct tc_value *expected)
+static void say_other_output(struct tc_python_judge *judge, const struct tc_python_call *call,
+                             const char *what, const struct tc_value *seen, const char *instead,
+                             const struct tc_value *expected)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
@@ -130,15 +131,16 @@ static void judge_outputs(struct tc_python_judge *judge, const struct tc_python_
     tc_sym key = tc_python_key(judge->trace->keys, expected);
 
     if (!tensors->items.n) {
-        say(judge, call, "it returned no tensor", NULL, "", NULL);
+        say_other_output(judge, call, "it returned no tensor", NULL, "", NULL);
         return;
     }
     for (size_t i = 0; i < tensors->items.n; i++) {
         const struct tc_value *value = attribute(tensors->items.items[i], name);
         if (value && tc_python_key(judge->trace->keys, value) == key)
             continue;
-        say(judge, call, value ? "it returned a tensor with " : "it returned a tensor without it",
-            value, value ? " in place of " : "", value ? expected : NULL);
+        say_other_output(judge, call,
+                         value ? "it returned a tensor with " : "it returned a tensor without it",
+                         value, value ? " in place of " : "", value ? expected : NULL);
         return;
     }
     tc_python_held(judge, &call->pre);
@@ -194,7 +196,7 @@ void tc_python_judge_input_output(struct tc_python_judge *judge)
         if (tc_python_key(judge->trace->keys, in) == tc_python_key(judge->trace->keys, out))
             tc_python_held(judge, &call->pre);
         else
-            say(judge, call, "the output has ", out, " and the input ", in);
+            say_other_output(judge, call, "the output has ", out, " and the input ", in);
     }
     tc_vec_release(&inputs.items);
     tc_vec_release(&outputs.items);
@@ -229,9 +231,9 @@ static void judge_bound(struct tc_python_judge *judge, const struct tc_python_ca
     if (out == 0 ? order >= 0 : order <= 0)
         tc_python_held(judge, &call->pre);
     else
-        say(judge, call, "the output has ", value,
-            out == 0 ? ", less than the argument's " : ", more than the argument's ",
-            &bound->value);
+        say_other_output(judge, call, "the output has ", value,
+                         out == 0 ? ", less than the argument's " : ", more than the argument's ",
+                         &bound->value);
 }
 
 void tc_python_judge_threshold(struct tc_python_judge *judge)

@@ -50,7 +50,8 @@ static bool take_between(const struct calls *calls, size_t *at, int64_t after, i
     return false;
 }
 
-static void say(const struct pair *pair, const struct tc_python_call *call, const char *format)
+static void say_other_order(const struct pair *pair, const struct tc_python_call *call,
+                            const char *format)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
     const char *rest = format;
@@ -75,12 +76,12 @@ static void cover_thread(struct pair *pair)
         if (!tc_python_when_met(pair->judge->trace, &pair->judge->when, &b->pre))
             continue;
         if (before && b->pre.time <= before->post.time)
-            say(pair, b, "@b was called inside a call of @b");
+            say_other_order(pair, b, "@b was called inside a call of @b");
         else if (!take_between(&pair->calls_a, &at, before ? before->post.time : INT64_MIN,
                                b->pre.time))
-            say(pair, b,
-                before ? "no call of @a since the call of @b before"
-                       : "no call of @a before the first call of @b");
+            say_other_order(pair, b,
+                            before ? "no call of @a since the call of @b before"
+                                   : "no call of @a before the first call of @b");
         else
             tc_python_held(pair->judge, &b->pre);
         before = b;
@@ -97,9 +98,9 @@ static void lead_thread(struct pair *pair)
         if (!tc_python_when_met(pair->judge->trace, &pair->judge->when, &a->pre))
             continue;
         if (before && a->pre.time <= before->post.time)
-            say(pair, before, "@a was called inside a call of @a");
+            say_other_order(pair, before, "@a was called inside a call of @a");
         else if (before && !take_between(&pair->calls_b, &at, before->post.time, a->pre.time))
-            say(pair, before, "no call of @b between this call of @a and the next");
+            say_other_order(pair, before, "no call of @b between this call of @a and the next");
         else
             tc_python_held(pair->judge, &a->pre);
         before = a;
@@ -112,7 +113,8 @@ static void lead_without_follower(struct pair *pair)
     for (size_t i = 0; i < pair->calls_a.items.n; i++) {
         const struct tc_python_call *a = pair->calls_a.items.items[i];
         if (tc_python_when_met(pair->judge->trace, &pair->judge->when, &a->pre))
-            say(pair, a, "no call of @b on this thread that is not inside a call of @a");
+            say_other_order(pair, a,
+                            "no call of @b on this thread that is not inside a call of @a");
     }
 }
 

@@ -150,9 +150,9 @@ static double overlap(const struct tc_python_state *a, const struct tc_python_st
     return ((double)end - (double)begin) / ((double)to - (double)from);
 }
 
-static void say(struct tc_python_judge *judge, const struct side *a, size_t i,
-                const struct tc_python_state *x, const struct side *b, size_t j,
-                const struct tc_python_state *y)
+static void say_other_state(struct tc_python_judge *judge, const struct side *a, size_t i,
+                            const struct tc_python_state *x, const struct side *b, size_t j,
+                            const struct tc_python_state *y)
 {
     const struct tc_python_variable *v = &a->variables->items.items[i];
     const struct tc_python_variable *w = &b->variables->items.items[j];
@@ -191,7 +191,7 @@ static void judge_variables(struct tc_python_judge *judge, const struct side *a,
             if (x->value == y->value)
                 tc_python_held(judge, &x->last);
             else
-                say(judge, a, i, x, b, j, y);
+                say_other_state(judge, a, i, x, b, j, y);
         }
     }
 }

@@ -44,7 +44,7 @@ int tc_python_compare(const struct tc_value *a, const struct tc_value *b)
     return x < y ? -1 : x > y;
 }
 
-static bool print(const struct tc_value *value, struct tc_strbuf *out);
+static bool print_value(const struct tc_value *value, struct tc_strbuf *out);
 
 /* A double that is an int64 is written as one. */
 static bool print_float(double number, struct tc_strbuf *out)
@@ -63,7 +63,7 @@ static void print_array(const struct tc_value *array, struct tc_strbuf *out)
 {
     tc_strbuf_addc(out, '[');
     for (uint32_t i = 0; i < array->n; i++) {
-        print(&array->items[i], out);
+        print_value(&array->items[i], out);
         tc_strbuf_addc(out, ',');
     }
     tc_strbuf_addc(out, ']');
@@ -90,7 +90,7 @@ static void print_object(const struct tc_value *object, struct tc_strbuf *out)
     for (uint32_t i = 0; i < object->n; i++) {
         tc_strbuf_add_json(out, sorted[i]->key.text, sorted[i]->key.size);
         tc_strbuf_addc(out, ':');
-        print(&sorted[i]->value, out);
+        print_value(&sorted[i]->value, out);
         tc_strbuf_addc(out, ',');
     }
     tc_strbuf_addc(out, '}');
@@ -98,7 +98,7 @@ static void print_object(const struct tc_value *object, struct tc_strbuf *out)
 }
 
 /* False for NaN. */
-static bool print(const struct tc_value *value, struct tc_strbuf *out)
+static bool print_value(const struct tc_value *value, struct tc_strbuf *out)
 {
     switch (value->kind) {
     case TC_VALUE_NULL:
@@ -130,7 +130,7 @@ tc_sym tc_python_key(struct tc_strtab *keys, const struct tc_value *value)
     struct tc_strbuf text = TC_STRBUF_INIT;
     tc_sym key = TC_NO_SYM;
 
-    if (print(value, &text))
+    if (print_value(value, &text))
         key = tc_strtab_intern(keys, text.text, text.size);
     tc_strbuf_release(&text);
     return key;

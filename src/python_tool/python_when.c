@@ -146,7 +146,7 @@ void tc_python_when_want(struct tc_python_trace *trace, const struct tc_value *d
 
 /* ---- holding ------------------------------------------------------------------------------- */
 
-static tc_sym key_of(struct tc_python_trace *trace, const struct tc_value *value)
+static tc_sym symbol_of_value(struct tc_python_trace *trace, const struct tc_value *value)
 {
     if (!value)
         return TC_NO_SYM;
@@ -167,7 +167,7 @@ static tc_sym manager_cell(struct tc_python_trace *trace, const struct tc_python
         return TC_PYTHON_UNHASHABLE;
     const struct tc_member *typed = tc_python_typed_value(
         tc_python_argument(trace, init, tc_value_str(&column->path->items[0]), &is_known));
-    return typed ? key_of(trace, &typed->value) : TC_NO_SYM;
+    return typed ? symbol_of_value(trace, &typed->value) : TC_NO_SYM;
 }
 
 static tc_sym plain_cell(struct tc_python_trace *trace, const struct tc_python_column *column,
@@ -186,7 +186,7 @@ static tc_sym plain_cell(struct tc_python_trace *trace, const struct tc_python_c
                 inner = &value->members[j].value;
         value = inner;
     }
-    return key_of(trace, value);
+    return symbol_of_value(trace, value);
 }
 
 void tc_python_when_row(struct tc_python_trace *trace, const struct tc_python_when *when,

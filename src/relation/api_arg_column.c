@@ -106,8 +106,8 @@ static void on_pair(const struct tc_hearing *h, const struct tc_value *a, const 
 }
 
 /* What a function of one tensor makes of it is the model's still: a sigmoid. */
-static void follow(struct columns *columns, const struct tc_value *operand,
-                   const struct tc_value *value)
+static void follow_operand(struct columns *columns, const struct tc_value *operand,
+                           const struct tc_value *value)
 {
     const struct tc_value *shape = tc_value_get(operand, "shape"),
                           *other = tc_value_get(value, "shape");
@@ -140,7 +140,7 @@ static void column_judge(const struct tc_hearing *h)
     if (n == 2 && call->role == TC_ROLE_OPERATOR)
         on_pair(h, operands[0], operands[1]);
     else if (n == 1)
-        follow(tc_hearing_state(h), operands[0], value);
+        follow_operand(tc_hearing_state(h), operands[0], value);
 }
 
 const struct tc_relation_rule tc_rule_column = {

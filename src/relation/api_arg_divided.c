@@ -56,7 +56,7 @@ static int64_t factor_of(const struct tc_value *from, const struct tc_value *to)
                : 0;
 }
 
-static struct number number_of(const struct losses *losses, const struct tc_value *tensor)
+static struct number number_in_tensor(const struct losses *losses, const struct tc_value *tensor)
 {
     const struct number *known = tc_map_find(&losses->numbers, (uint64_t)tc_serial_of(tensor));
 
@@ -78,8 +78,9 @@ static void on_number(struct losses *losses, const struct tc_call *call)
     if (!tc_requires_gradient(operand) || !tc_requires_gradient(value) ||
         !tc_value_get(value, "value"))
         return;
-    const struct number number = divided(
-        number_of(losses, operand), call->role == TC_ROLE_OPERATOR ? factor_of(operand, value) : 0);
+    const struct number number =
+        divided(number_in_tensor(losses, operand),
+                call->role == TC_ROLE_OPERATOR ? factor_of(operand, value) : 0);
     if (!number.n)
         return;
     if (losses->numbers.n >= MAX_NUMBERS)
@@ -102,8 +103,8 @@ static void on_backward(struct losses *losses, const struct tc_call *call)
 {
     const struct tc_value *handed = handed_to_library(call);
     const struct number number =
-        handed ? divided(number_of(losses, handed), factor_of(handed, call->self))
-               : number_of(losses, call->self);
+        handed ? divided(number_in_tensor(losses, handed), factor_of(handed, call->self))
+               : number_in_tensor(losses, call->self);
 
     if (losses->n_backwards < sizeof(losses->of) / sizeof(*losses->of))
         losses->of[losses->n_backwards] = number;

@@ -64,7 +64,7 @@ static void on_step(const struct tc_hearing *h)
     }
 }
 
-static void meet(const struct tc_hearing *h, uint64_t *known, bool is_said_frozen)
+static void meet_parameter(const struct tc_hearing *h, uint64_t *known, bool is_said_frozen)
 {
     if (is_said_frozen && *known & IS_STEPPED_FROZEN)
         tc_answer(h, false);
@@ -84,8 +84,9 @@ static void on_function(const struct tc_hearing *h)
     for (uint32_t pos = 0; (operand = tc_call_next_tensor(h->event->call, &pos));)
         if (tc_requires_gradient(operand) &&
             tc_value_is(tc_value_get(operand, "tensor"), "Parameter"))
-            meet(h, tc_map_at(tc_hearing_state(h), (uint64_t)tc_serial_of(operand), &is_new),
-                 is_frozen);
+            meet_parameter(h,
+                           tc_map_at(tc_hearing_state(h), (uint64_t)tc_serial_of(operand), &is_new),
+                           is_frozen);
 }
 
 static void frozen_judge(const struct tc_hearing *h)

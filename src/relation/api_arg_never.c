@@ -112,7 +112,7 @@ static tc_sym giver_of(const struct givers *givers, const struct tc_value *opera
 }
 
 /* Of each function: does the first operand come from it? */
-static void tell(const struct tc_hearing *h, const tc_sym *functions, size_t n)
+static void tell_functions(const struct tc_hearing *h, const tc_sym *functions, size_t n)
 {
     const struct tc_value *operand = tc_call_next_tensor(h->event->call, &(uint32_t){0});
     const tc_sym giver = giver_of(tc_hearing_state(h), operand);
@@ -137,7 +137,7 @@ static tc_sym giver_of_target(const struct givers *givers, const struct tc_call 
                : TC_NO_SYM;
 }
 
-static void judge(const struct tc_hearing *h, const struct givers *givers)
+static void judge_givers(const struct tc_hearing *h, const struct givers *givers)
 {
     const struct tc_call *call = h->event->call;
     tc_sym function;
@@ -146,9 +146,9 @@ static void judge(const struct tc_hearing *h, const struct givers *givers)
         return;
     if (is_loss(call, call->end->value)) {
         if (givers->n_functions)
-            tell(h, givers->functions, givers->n_functions);
+            tell_functions(h, givers->functions, givers->n_functions);
     } else if ((function = giver_of_target(givers, call)) != TC_NO_SYM) {
-        tell(h, &function, 1);
+        tell_functions(h, &function, 1);
     }
 }
 
@@ -161,7 +161,7 @@ static void never_judge(const struct tc_hearing *h)
     if (count_tensors(call) == 1)
         note_result(tc_hearing_state(h), call, call->end->value);
     else
-        judge(h, tc_hearing_state(h));
+        judge_givers(h, tc_hearing_state(h));
 }
 
 const struct tc_relation_rule tc_rule_never = {

@@ -112,7 +112,7 @@ static bool is_number(const struct tc_value *v)
     return v && (v->kind == TC_VALUE_INT || (v->kind == TC_VALUE_FLOAT && isfinite(v->number)));
 }
 
-static double number_of(const struct tc_value *v)
+static double number_in_value(const struct tc_value *v)
 {
     return v->kind == TC_VALUE_INT ? (double)v->integer : v->number;
 }
@@ -128,7 +128,7 @@ static bool has_number(const struct tc_value *tensor)
 
 static double number_in(const struct tc_value *tensor)
 {
-    return number_of(tc_value_get(tensor, "value"));
+    return number_in_value(tc_value_get(tensor, "value"));
 }
 
 /* ---- what is made of gradients without a graph ---------------------------------------------- */
@@ -257,7 +257,7 @@ static const struct tc_value *find_scaled(const struct tc_call *call, const stru
                       number_in(operands->items[tc_requires_gradient(operands->items[0])]));
     for (uint32_t i = 0; operands->n == 1 && call->args && i < call->args->n && !found; i++)
         if (is_number(&call->args->members[i].value))
-            found = scaled(result, operands, number_of(&call->args->members[i].value));
+            found = scaled(result, operands, number_in_value(&call->args->members[i].value));
     return found;
 }
 
@@ -281,7 +281,8 @@ static uint64_t digest_of(const struct tc_call *call, const struct tensors *oper
     for (uint32_t i = 0; call->args && i < call->args->n; i++) {
         const struct tc_value *v = &call->args->members[i].value;
         const struct tc_str text = tc_value_str(v);
-        const double number = is_number(v) ? number_of(v) : v->kind == TC_VALUE_BOOL && v->boolean;
+        const double number =
+            is_number(v) ? number_in_value(v) : v->kind == TC_VALUE_BOOL && v->boolean;
         digest = tc_hash64(&number, sizeof(number), digest);
         digest = text.text ? tc_hash64(text.text, text.size, digest) : digest;
     }
@@ -307,7 +308,7 @@ static void follow_sum(struct losses *losses, const struct tc_call *call,
     }
 }
 
-static void follow(struct losses *losses, const struct tc_call *call)
+static void follow_call(struct losses *losses, const struct tc_call *call)
 {
     struct tensors operands = {.n = 0}, results = {.n = 0};
 
@@ -367,7 +368,8 @@ static uint64_t nest(struct losses *losses, int64_t serial, const struct sum *su
     return most + 1;
 }
 
-static void judge(struct losses *losses, const struct tc_event *event, const struct tc_sink *sink)
+static void judge_loss(struct losses *losses, const struct tc_event *event,
+                       const struct tc_sink *sink)
 {
     static const struct sum no_sum = {.n = 0};
     const struct tc_situation none = {.n = 0};
@@ -415,9 +417,9 @@ static void terms_observe(void *state, struct tc_strtab *symbols, const struct t
         tc_map_clear(&losses->propagated);
     else if (call->role == TC_ROLE_FUNCTION || call->role == TC_ROLE_OPERATOR ||
              call->role == TC_ROLE_SAVE)
-        follow(losses, call);
+        follow_call(losses, call);
     else if (call->role == TC_ROLE_BACKWARD && !tc_call_is_within(call->parent, TC_ROLE_BACKWARD))
-        judge(losses, event, sink);
+        judge_loss(losses, event, sink);
 }
 
 const struct tc_source tc_source_terms = {.name = "terms",

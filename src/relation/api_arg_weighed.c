@@ -177,7 +177,7 @@ static void add_weight(struct spread *spread, struct weight weight)
 }
 
 /* Is it known of each loss by how many labels it was divided? */
-static bool is_told(const struct spread *spread)
+static bool is_divisor_told(const struct spread *spread)
 {
     return spread->least.in_all > 0 && spread->least.labels > 1;
 }
@@ -191,10 +191,10 @@ static bool is_uneven(const struct spread *spread)
 static void answer(const struct tc_hearing *h, const struct spread *spread, uint64_t *n_uneven,
                    const struct tc_place *place)
 {
-    const bool is_even = !is_told(spread) || !is_uneven(spread);
+    const bool is_even = !is_divisor_told(spread) || !is_uneven(spread);
 
     *n_uneven = tc_in_a_row(*n_uneven, !is_even);
-    if (is_told(spread) && (is_even || *n_uneven >= TC_THIRD_TIME))
+    if (is_divisor_told(spread) && (is_even || *n_uneven >= TC_THIRD_TIME))
         tc_answer_of(h, is_even, (struct tc_example){.place = place});
 }
 

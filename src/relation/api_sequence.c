@@ -29,7 +29,7 @@ struct place {
     bool is_forward, is_backward, is_scheduler, is_clip;
 };
 
-static struct place place_of(tc_sym token, const tc_sym *outcome, size_t n)
+static struct place place_of_token(tc_sym token, const tc_sym *outcome, size_t n)
 {
     struct place place = {.first = SIZE_MAX};
 
@@ -46,7 +46,7 @@ static struct place place_of(tc_sym token, const tc_sym *outcome, size_t n)
 static struct place place_of_param(struct tc_strtab *symbols, const struct tc_param *param,
                                    const tc_sym *outcome, size_t n)
 {
-    struct place place = place_of(tc_token_of_param(symbols, param), outcome, n);
+    struct place place = place_of_token(tc_token_of_param(symbols, param), outcome, n);
 
     place.is_forward = tc_param_has_role(symbols, param, TC_ROLE_FORWARD);
     place.is_backward = tc_param_has_role(symbols, param, TC_ROLE_BACKWARD);
@@ -82,7 +82,7 @@ static bool has_role(struct tc_strtab *symbols, enum tc_role role, const tc_sym 
 
 static bool has_token(const tc_sym *outcome, size_t n_outcome, tc_sym token)
 {
-    return place_of(token, outcome, n_outcome).first != SIZE_MAX;
+    return place_of_token(token, outcome, n_outcome).first != SIZE_MAX;
 }
 
 /* Why a forward is not missing. A step without any is that of a script that computes its loss
@@ -252,7 +252,7 @@ static void collect_members(struct tc_strtab *symbols, const struct tc_outcomes 
 static bool is_always_there(const struct tc_outcomes *outcomes, tc_sym token)
 {
     for (size_t i = 0; i < outcomes->n; i++)
-        if (place_of(token, outcomes->outcome[i], outcomes->n_outcome[i]).first == SIZE_MAX)
+        if (place_of_token(token, outcomes->outcome[i], outcomes->n_outcome[i]).first == SIZE_MAX)
             return false;
     return true;
 }

@@ -229,8 +229,8 @@ static void follow_unscaling(struct progress *progress, const struct tc_call *ca
             ids_add(&progress->unscaled, call->id);
 }
 
-static void follow(struct progress *progress, const struct tc_process *process,
-                   const struct tc_call *call)
+static void follow_call(struct progress *progress, const struct tc_process *process,
+                        const struct tc_call *call)
 {
     follow_clips(progress, call);
     follow_unscaling(progress, call);
@@ -418,9 +418,9 @@ static const struct tc_member_call *find_between(const struct tc_window *window,
     return NULL;
 }
 
-static void judge(const struct tc_claim *rule, struct tc_strtab *symbols,
-                  const struct tc_event *event, struct progress *progress,
-                  const struct tc_sink *sink)
+static void judge_rule(const struct tc_claim *rule, struct tc_strtab *symbols,
+                       const struct tc_event *event, struct progress *progress,
+                       const struct tc_sink *sink)
 {
     progress->has_trial = progress->leaves_out = false;
     const struct tc_member_call *between = find_between(event->window, rule, progress, sink);
@@ -450,7 +450,7 @@ static void on_window(struct progress *progress, struct tc_strtab *symbols,
         return;
     for (size_t i = 0; i < TC_N_CLAIMS(rules); i++)
         if (is_asked(event->window, &rules[i], progress))
-            judge(&rules[i], symbols, event, progress, sink);
+            judge_rule(&rules[i], symbols, event, progress, sink);
     ids_next_window(&progress->trials);
     ids_next_window(&progress->after_use);
     ids_next_window(&progress->early);
@@ -466,7 +466,7 @@ static void between_observe(void *state, struct tc_strtab *symbols, const struct
     if (event->kind == TC_EVENT_WINDOW)
         on_window(progress, symbols, event, sink);
     else if (event->kind == TC_EVENT_CALL && !event->call->raised)
-        follow(progress, event->process, event->call);
+        follow_call(progress, event->process, event->call);
     else if (event->kind == TC_EVENT_CHANGE && !event->call &&
              event->variable->kind == TC_SYM_PARAMETER && event->variable->requires_grad)
         progress->is_spent = true;

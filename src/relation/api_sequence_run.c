@@ -99,7 +99,7 @@ static void on_call(struct progress *progress, struct tc_strtab *symbols,
     }
 }
 
-static void tell(const struct tc_hearing *h, const struct progress *progress)
+static void tell_run(const struct tc_hearing *h, const struct progress *progress)
 {
     struct tc_situation situation = progress->uses;
 
@@ -127,7 +127,7 @@ static void run_judge(const struct tc_hearing *h)
     if (h->event->kind != TC_EVENT_WINDOW || !progress->is_running)
         return;
     progress->is_told = true;
-    tell(h, progress);
+    tell_run(h, progress);
 }
 
 static enum tc_excuse excuse_of(struct tc_strtab *symbols, tc_sym other, const tc_sym *outcome,

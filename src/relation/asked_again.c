@@ -26,7 +26,7 @@ void tc_asked_again_release(struct tc_asked_again *asked)
     tc_map_release(&asked->stepped);
 }
 
-static uint64_t key_of(const struct tc_process *process, int64_t what)
+static uint64_t key_of_asking(const struct tc_process *process, int64_t what)
 {
     const int64_t who[] = {(int64_t)(uintptr_t)process, what};
 
@@ -46,7 +46,7 @@ void tc_asked_again_note(struct tc_asked_again *asked, const struct tc_event *ev
     const struct tc_call *call = event->call;
 
     if (is_switch(call))
-        tc_map_put(&asked->switched, key_of(event->process, tc_serial_of(call->self)),
+        tc_map_put(&asked->switched, key_of_asking(event->process, tc_serial_of(call->self)),
                    event->order);
     else if (call->role == TC_ROLE_STEP)
         tc_map_put(&asked->stepped, (uintptr_t)event->process, event->order);
@@ -59,7 +59,7 @@ static bool is_switched(const struct tc_asked_again *asked, const struct tc_even
     uint64_t switched, stepped = 0;
 
     tc_map_get(&asked->stepped, (uintptr_t)event->process, &stepped);
-    return tc_map_get(&asked->switched, key_of(event->process, tc_serial_of(root->self)),
+    return tc_map_get(&asked->switched, key_of_asking(event->process, tc_serial_of(root->self)),
                       &switched) &&
            switched > stepped;
 }
@@ -97,7 +97,7 @@ bool tc_is_asked_again(struct tc_asked_again *asked, const struct tc_event *even
     if (!call)
         return false;
     const int64_t who = call->is_root ? tc_serial_of(call->self) : -1 - (int64_t)tc_call_at(call);
-    asker = tc_map_struct(&asked->askers, key_of(event->process, who), sizeof(*asker));
+    asker = tc_map_struct(&asked->askers, key_of_asking(event->process, who), sizeof(*asker));
     if (asker->call != call->id || !asker->n)
         note_input(asker, call);
     return asker->n > 1 || !asker->asks_once;

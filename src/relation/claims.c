@@ -315,7 +315,7 @@ static void add_name(const struct said *said, char letter, struct tc_strbuf *out
         tc_explain_receiver(said->event, out);
 }
 
-static void say(const struct said *said, const char *sentence, struct tc_strbuf *out)
+static void say_sentence(const struct said *said, const char *sentence, struct tc_strbuf *out)
 {
     for (const char *p = sentence; *p; p++)
         if (*p == '%')
@@ -330,7 +330,7 @@ void tc_claims_describe(const struct tc_relation *relation, const struct tc_strt
     const struct tc_claim *claim = tc_claim_of(relation, symbols, params, n_params);
     const struct said said = {symbols, claim, params, NULL, NULL};
 
-    say(&said, claim->expected, out);
+    say_sentence(&said, claim->expected, out);
 }
 
 void tc_claims_explain(const struct tc_relation *relation, struct tc_strtab *symbols,
@@ -342,7 +342,7 @@ void tc_claims_explain(const struct tc_relation *relation, struct tc_strtab *sym
     const struct said said = {symbols, claim, invariant->params, event, example};
 
     if (claim->seen)
-        say(&said, claim->seen, out);
+        say_sentence(&said, claim->seen, out);
     else
         relation->explain(symbols, invariant, event, example, out);
 }

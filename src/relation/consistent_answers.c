@@ -130,8 +130,8 @@ static bool is_copy_of(const struct found *model, const struct found *trained)
            trained->first == model->first;
 }
 
-static void tell(const struct found *model, bool follows, const struct tc_event *event,
-                 const struct tc_sink *sink)
+static void tell_answer(const struct found *model, bool follows, const struct tc_event *event,
+                        const struct tc_sink *sink)
 {
     const tc_sym outcome = follows ? TC_SYM_CHANGED : TC_SYM_UNCHANGED;
     const struct tc_example example = {.key = TC_SYM_DRAWN,
@@ -144,8 +144,8 @@ static void tell(const struct found *model, bool follows, const struct tc_event 
     sink->example(sink->context, event, &example);
 }
 
-static void judge(const struct found *models, size_t n, const struct found *model,
-                  const struct tc_event *event, const struct tc_sink *sink)
+static void judge_model(const struct found *models, size_t n, const struct found *model,
+                        const struct tc_event *event, const struct tc_sink *sink)
 {
     const struct answers *answers = answers_of(model);
     bool is_copy = false, is_answered = false;
@@ -157,7 +157,7 @@ static void judge(const struct found *models, size_t n, const struct found *mode
         is_answered |= models[i].is_trained && answers_of(&models[i]);
     }
     if (is_copy && (model->last != model->first || !is_answered))
-        tell(model, model->last != model->first, event, sink);
+        tell_answer(model, model->last != model->first, event, sink);
 }
 
 static void on_finish(struct tc_process_states *states, const struct tc_strtab *symbols,
@@ -169,7 +169,7 @@ static void on_finish(struct tc_process_states *states, const struct tc_strtab *
     for (size_t pos = 0; (answering = tc_map_next(&states->items, &pos));) {
         const size_t n = answering->roots.n ? find_models(answering, symbols, models) : 0;
         for (size_t i = 0; i < n; i++)
-            judge(models, n, &models[i], event, sink);
+            judge_model(models, n, &models[i], event, sink);
     }
 }
 

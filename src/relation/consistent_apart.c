@@ -64,8 +64,8 @@ static struct contrast *contrast_of(struct contrasts *contrasts, struct tc_str o
                          sizeof(struct contrast));
 }
 
-static void meet(struct contrast *contrast, const struct tc_settings *group,
-                 const struct tc_setting *setting)
+static void meet_setting(struct contrast *contrast, const struct tc_settings *group,
+                         const struct tc_setting *setting)
 {
     if (!contrast->n_groups++) {
         contrast->value = setting->used;
@@ -81,7 +81,7 @@ static void meet(struct contrast *contrast, const struct tc_settings *group,
 }
 
 /* How have the groups come to be as far from each other as they are? */
-static void follow(struct contrast *contrast)
+static void follow_contrast(struct contrast *contrast)
 {
     const double gap = contrast->high - contrast->low;
 
@@ -97,7 +97,7 @@ static void follow(struct contrast *contrast)
     contrast->gap = gap;
 }
 
-static void judge(const struct tc_hearing *h, struct contrast *contrast)
+static void judge_contrast(const struct tc_hearing *h, struct contrast *contrast)
 {
     const struct tc_variable group = {.serial = contrast->serial,
                                       .name = contrast->group,
@@ -124,8 +124,8 @@ static void meet_all(const struct tc_hearing *h)
         const struct tc_str owner = owner_of(h->symbols, group->name);
         for (size_t i = 0; owner.text && i < group->items.n; i++)
             if (group->items.items[i].has_used)
-                meet(contrast_of(tc_hearing_state(h), owner, group->items.items[i].attr), group,
-                     &group->items.items[i]);
+                meet_setting(contrast_of(tc_hearing_state(h), owner, group->items.items[i].attr),
+                             group, &group->items.items[i]);
     }
 }
 
@@ -139,9 +139,9 @@ static void apart_judge(const struct tc_hearing *h)
         if (!contrast->was_met && contrast->n_groups)
             contrast->differed = contrast->differs;
         if (contrast->n_groups > 1)
-            follow(contrast);
+            follow_contrast(contrast);
         if (contrast->n_groups > 1 && contrast->differed)
-            judge(h, contrast);
+            judge_contrast(h, contrast);
         contrast->was_met |= contrast->n_groups > 0;
         contrast->n_groups = 0;
     }

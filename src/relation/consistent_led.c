@@ -152,8 +152,8 @@ static const struct tc_variable *left_behind(const struct leading *leading,
     return NULL;
 }
 
-static void judge(const struct leading *leading, const struct tc_strtab *symbols,
-                  const struct tc_event *event, const struct tc_sink *sink)
+static void judge_leading(const struct leading *leading, const struct tc_strtab *symbols,
+                          const struct tc_event *event, const struct tc_sink *sink)
 {
     const struct tc_variable *behind = NULL, *first = NULL;
     const struct led *led, *lost = NULL;
@@ -188,7 +188,7 @@ static void led_observe(void *state, struct tc_strtab *symbols, const struct tc_
 
     if (event->kind == TC_EVENT_FINISH)
         for (size_t pos = 0; (leading = tc_map_next(&states->items, &pos));)
-            judge(leading, symbols, event, sink);
+            judge_leading(leading, symbols, event, sink);
     if (event->kind != TC_EVENT_CALL || event->process->is_worker || event->call->raised)
         return;
     leading = tc_process_state(state, event->process);

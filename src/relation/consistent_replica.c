@@ -243,9 +243,9 @@ static const struct tc_replica *one_of_group(const struct tc_replica **sorted, s
 }
 
 /* Judge what ranks have in common, and forget the step. */
-static void tell(const struct replica_state *r, struct tc_replica_step *step, bool has_met,
-                 struct tc_strtab *symbols, const struct tc_event *event,
-                 const struct tc_sink *sink)
+static void tell_step(const struct replica_state *r, struct tc_replica_step *step, bool has_met,
+                      struct tc_strtab *symbols, const struct tc_event *event,
+                      const struct tc_sink *sink)
 {
     const struct tc_replica **sorted = tc_malloc((step->variables.n + 1) * sizeof(*sorted));
     size_t n = 0;
@@ -278,7 +278,7 @@ static void tell_apart(const struct replica_state *r, struct steps *steps, bool 
     if (has_met && steps->longest < steps->apart.n)
         steps->longest = steps->apart.n;
     for (size_t i = 0; i < steps->apart.n; i++)
-        tell(r, steps->apart.items[i], has_met, symbols, event, sink);
+        tell_step(r, steps->apart.items[i], has_met, symbols, event, sink);
     steps->apart.n = 0;
     steps->has_parted = !has_met;
 }
@@ -320,7 +320,7 @@ static void settle(struct replica_state *r, struct steps *steps, size_t at,
     steps->have_met |= replicas == TC_REPLICAS_TOGETHER;
     if (replicas != TC_REPLICAS_UNTRAINED)
         tell_apart(r, steps, replicas == TC_REPLICAS_TOGETHER, symbols, event, sink);
-    tell(r, step, false, symbols, event, sink);
+    tell_step(r, step, false, symbols, event, sink);
 }
 
 static bool is_complete(const struct steps *steps, const struct tc_replica_step *step)

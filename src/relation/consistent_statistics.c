@@ -99,7 +99,7 @@ static struct average average_of(const struct tc_hearing *h, int64_t root)
     return *average;
 }
 
-static void judge(const struct tc_hearing *h)
+static void judge_statistics(const struct tc_hearing *h)
 {
     const struct progress *progress = tc_hearing_state(h);
     const int64_t root = tc_serial_of(h->event->call->self);
@@ -134,7 +134,7 @@ static void statistics_judge(const struct tc_hearing *h)
     else if (event->call->role == TC_ROLE_STEP)
         ((struct progress *)tc_hearing_state(h))->n_changes++;
     else if (!event->call->raised && !tc_call_is_training(event->call))
-        judge(h);
+        judge_statistics(h);
 }
 
 const struct tc_relation_rule tc_rule_statistics = {

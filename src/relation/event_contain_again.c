@@ -30,7 +30,7 @@ static void calls_release(void *of_process)
     tc_map_release(&calls->more);
 }
 
-static uint64_t count(struct tc_map *map, uint64_t module)
+static uint64_t count_of_module(struct tc_map *map, uint64_t module)
 {
     bool is_new;
 
@@ -59,11 +59,11 @@ static void on_forward(struct calls *calls, const struct tc_call *call)
     const uint64_t class = class_of(call->self);
 
     if (!tc_call_is_within(call->parent, TC_ROLE_BACKWARD)) {
-        count(&calls->before, module);
-        count(&calls->before, class);
+        count_of_module(&calls->before, module);
+        count_of_module(&calls->before, class);
     } else if (call->parent->role == TC_ROLE_BACKWARD) {
-        count(&calls->again, class);
-        if (count(&calls->again, module) > get(&calls->before, module))
+        count_of_module(&calls->again, class);
+        if (count_of_module(&calls->again, module) > get(&calls->before, module))
             tc_map_put(&calls->more, class, 1);
     }
 }

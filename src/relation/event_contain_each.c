@@ -94,7 +94,7 @@ static tc_sym grad_read(const struct tc_call *call, const struct tc_variable *va
 }
 
 /* (process, call, receiver, variable) */
-static uint64_t place_of(const struct tc_event *event, const struct tc_variable *variable)
+static uint64_t place_of_variable(const struct tc_event *event, const struct tc_variable *variable)
 {
     const int64_t who[] = {event->process->pid, event->call->descriptor,
                            tc_value_int(tc_value_get(event->call->self, "id"), 0),
@@ -107,7 +107,7 @@ static uint64_t advance_streak(struct each_state *each, const struct tc_event *e
                                const struct tc_variable *variable, bool changed)
 {
     bool is_new;
-    uint64_t *streak = tc_map_at(&each->streaks, place_of(event, variable), &is_new);
+    uint64_t *streak = tc_map_at(&each->streaks, place_of_variable(event, variable), &is_new);
 
     *streak = changed ? 0 : *streak + 1;
     return *streak;
@@ -281,7 +281,7 @@ static void follow_rest(const struct each_example *x, tc_sym key,
 
     if (is_over ? !each->rests.n : !(excuses & for_now))
         return;
-    who = place_of(x->event, variable);
+    who = place_of_variable(x->event, variable);
     const bool is_known = tc_map_get(&each->rests, who, &known);
     if (is_over) {
         if (is_known && tc_map_remove(&each->rests, who))

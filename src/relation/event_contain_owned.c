@@ -104,7 +104,8 @@ static enum tc_excuse excuse_of(const struct owners *owners, const struct tc_pro
     return is_thawed(owners, v) ? TC_EXCUSE_UNFROZEN : TC_EXCUSE_NONE;
 }
 
-static void judge(const struct tc_hearing *h, struct owners *owners, const struct tc_variable *v)
+static void judge_owner(const struct tc_hearing *h, struct owners *owners,
+                        const struct tc_variable *v)
 {
     const uint64_t id = (uint64_t)v->serial;
     const bool is_owned = tc_map_get(&owners->owned, id, &(uint64_t){0});
@@ -150,7 +151,7 @@ static void on_window(const struct tc_hearing *h, struct owners *owners)
         if (!v->is_matrix)
             count_frozen(owners, v);
         if (v->requires_grad && is_gradient(v->grad))
-            judge(h, owners, v);
+            judge_owner(h, owners, v);
     }
 }
 

@@ -63,7 +63,7 @@ static void each_tensor(struct progress *progress, const struct tc_value *v, siz
         each_tensor(progress, &v->members[i].value, part, depth - 1, visit);
 }
 
-static void take(struct progress *progress, uint64_t tensor, size_t part)
+static void take_tensor(struct progress *progress, uint64_t tensor, size_t part)
 {
     (void)part;
     tc_map_put(&progress->states, tensor, 1);
@@ -170,7 +170,7 @@ static void parts_judge(const struct tc_hearing *h)
     if (call->role == TC_ROLE_SAVE) {
         if (!progress->parts.n)
             on_write(progress, h->symbols, call->args);
-        each_tensor(progress, call->end->value, 0, MAX_DEPTH, take);
+        each_tensor(progress, call->end->value, 0, MAX_DEPTH, take_tensor);
     } else if (call->role == TC_ROLE_LOAD) {
         on_read(progress, h->symbols, h->event);
     } else if (call->role == TC_ROLE_STEP) {

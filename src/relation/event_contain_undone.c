@@ -78,7 +78,8 @@ struct survey {
 };
 
 /* Those of the root, which are then untrained no more. */
-static struct survey take(struct writes *writes, const struct tc_process *process, int64_t root)
+static struct survey take_writes(struct writes *writes, const struct tc_process *process,
+                                 int64_t root)
 {
     struct survey survey = {.at = TC_SYM_EMPTY, .first_undone = INT64_MAX};
     struct loaded_weight *weight;
@@ -123,7 +124,7 @@ static void on_forward(const struct tc_hearing *h)
 
     if (!writes->loaded.n || !is_news(writes, h->event->process, root))
         return;
-    survey = take(writes, h->event->process, root);
+    survey = take_writes(writes, h->event->process, root);
     if (!survey.n)
         return;
     tc_place_of(h->event, &place);

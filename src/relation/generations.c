@@ -75,7 +75,7 @@ static bool takes(struct tc_generation *generation, const struct tc_process *pro
     return !tc_ranks_have(&generation->ranks, process->rank) && works_with_all(generation, process);
 }
 
-static size_t find(struct tc_generations *g, const struct tc_process *process)
+static size_t find_process(struct tc_generations *g, const struct tc_process *process)
 {
     struct tc_generation blank = {
         .lived_until = INT64_MAX, .last_began = INT64_MIN, .restart = process->restart};
@@ -103,7 +103,7 @@ size_t tc_generation_of(struct tc_generations *g, const struct tc_process *proce
     uint64_t *slot = tc_map_at(&g->of_process, (uintptr_t)process, &is_new);
 
     if (is_new) {
-        *slot = find(g, process);
+        *slot = find_process(g, process);
         add(&g->items.items[*slot], process);
     }
     return (size_t)*slot;

@@ -45,7 +45,7 @@ void *tc_hearing_state(const struct tc_hearing *h)
 }
 
 /* The key of its example. */
-static tc_sym key_of(const struct tc_hearing *h, const struct tc_variable *variable)
+static tc_sym key_of_example(const struct tc_hearing *h, const struct tc_variable *variable)
 {
     const tc_sym key = h->rule->claim.key[0];
 
@@ -65,7 +65,7 @@ static tc_sym atom_of(const struct tc_hearing *h, const tc_sym words[TC_CLAIM_WO
 void tc_answer_set(const struct tc_hearing *h, const tc_sym *outcome, size_t n,
                    struct tc_example of)
 {
-    of.key = of.key ? of.key : key_of(h, of.variable);
+    of.key = of.key ? of.key : key_of_example(h, of.variable);
     of.situation = of.situation ? of.situation : &tc_no_situation;
     of.outcome = outcome;
     of.n_outcome = n;
@@ -87,5 +87,5 @@ void tc_answer(const struct tc_hearing *h, bool holds)
 void tc_answer_excused(const struct tc_hearing *h, const struct tc_variable *variable,
                        enum tc_excuse excuse)
 {
-    tc_sink_excuse(h->sink, key_of(h, variable), excuse);
+    tc_sink_excuse(h->sink, key_of_example(h, variable), excuse);
 }

@@ -327,7 +327,7 @@ static bool evaluates(const struct tc_call *call)
     return (call->after & (TC_PHASE_NO_GRAPH | TC_PHASE_GRAPH)) == TC_PHASE_NO_GRAPH;
 }
 
-static bool is_told(const struct operand_state *s, const struct tc_event *event)
+static bool is_event_told(const struct operand_state *s, const struct tc_event *event)
 {
     const struct tc_value *operand = tc_call_next_tensor(event->call, &(uint32_t){0});
     uint64_t ignored;
@@ -383,7 +383,7 @@ static void observe(void *state, struct tc_strtab *symbols, const struct tc_even
                                  .outcome = kept->outcome,
                                  .n_outcome = kept->n_outcome,
                                  .excuses = kept->excuses};
-    if (is_told(s, event)) {
+    if (is_event_told(s, event)) {
         example.n_outcome = leave_out_gradients(symbols, kept, told);
         example.outcome = told;
         if (example.n_outcome < kept->n_outcome)

@@ -127,7 +127,7 @@ void tc_operand_describe(const struct tc_strtab *symbols, const struct tc_param 
 }
 
 /* The value of a path in the call, as it came. */
-static const struct tc_value *find(const struct tc_event *event, const char *path)
+static const struct tc_value *find_operand(const struct tc_event *event, const char *path)
 {
     const struct tc_call *call = event->call;
     char name[64];
@@ -180,7 +180,7 @@ static void explain_value(const struct tc_strtab *symbols, const struct tc_event
     const size_t size = out->size;
 
     tc_strbuf_adds(out, " (");
-    if (print_value(find(event, tc_strtab_text(symbols, path)), out))
+    if (print_value(find_operand(event, tc_strtab_text(symbols, path)), out))
         tc_strbuf_addc(out, ')');
     else
         out->text[out->size = size] = '\0';
@@ -191,7 +191,7 @@ static void explain_is(const struct tc_strtab *symbols, const struct tc_event *e
                        const struct tc_param *p, struct tc_strbuf *out)
 {
     const struct tc_path left = tc_path_read(symbols, p->name);
-    const struct tc_value *v = find(event, tc_strtab_text(symbols, p->name));
+    const struct tc_value *v = find_operand(event, tc_strtab_text(symbols, p->name));
 
     if (left.root == TC_PATH_LENGTH) {
         tc_strbuf_adds(out, p->to == TC_SYM_ZERO ? " is not empty" : " is empty");

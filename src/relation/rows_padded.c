@@ -17,7 +17,7 @@ static bool ends_with(struct tc_str name, const char *end)
     return name.size >= n && !memcmp(name.text + name.size - n, end, n);
 }
 
-static int64_t count(const struct tc_value *summary, const char *what)
+static int64_t count_in_summary(const struct tc_value *summary, const char *what)
 {
     return tc_value_int(tc_value_get(summary, what), -1);
 }
@@ -26,14 +26,15 @@ static int64_t count(const struct tc_value *summary, const char *what)
 static bool read_numbers(const struct tc_value *summary, bool one_is_visible,
                          struct tc_rows_padded *out)
 {
-    const int64_t zero = count(summary, "zero"), one = count(summary, "one"),
+    const int64_t zero = count_in_summary(summary, "zero"), one = count_in_summary(summary, "one"),
                   visible = one_is_visible ? 1 : 0;
 
     if (zero + one != out->rows * out->columns)
         return false;
     out->n_visible = one_is_visible ? one : zero;
-    out->ends_in_padding = out->n_visible < zero + one && count(summary, "first") == visible &&
-                           count(summary, "last") != visible;
+    out->ends_in_padding = out->n_visible < zero + one &&
+                           count_in_summary(summary, "first") == visible &&
+                           count_in_summary(summary, "last") != visible;
     return true;
 }
 
@@ -46,7 +47,7 @@ static bool read_mask(const struct tc_value *mask, bool one_is_visible, struct t
         return false;
     if (!tc_value_get(summary, "true"))
         return read_numbers(summary, one_is_visible, out);
-    out->n_visible = count(summary, one_is_visible ? "true" : "false");
+    out->n_visible = count_in_summary(summary, one_is_visible ? "true" : "false");
     return true;
 }
 
@@ -77,9 +78,9 @@ int64_t tc_count_of_number(const struct tc_value *tensor, int64_t number)
 {
     const struct tc_value *summary = tc_value_get(tensor, "summary");
 
-    return number < 0                       ? count(summary, "negative")
-           : number == 0                    ? count(summary, "zero")
-           : number == 1                    ? count(summary, "one")
-           : count(summary, "max") < number ? 0
-                                            : -1;
+    return number < 0                                  ? count_in_summary(summary, "negative")
+           : number == 0                               ? count_in_summary(summary, "zero")
+           : number == 1                               ? count_in_summary(summary, "one")
+           : count_in_summary(summary, "max") < number ? 0
+                                                       : -1;
 }

@@ -85,9 +85,9 @@ static bool is_before(const struct use *a, const struct use *b)
 
 /* ---- examples ------------------------------------------------------------------------------ */
 
-static void tell(const struct operand *operand, const struct use *use, bool is_repeated,
-                 struct tc_strtab *symbols, const struct tc_event *event,
-                 const struct tc_sink *sink)
+static void tell_operand(const struct operand *operand, const struct use *use, bool is_repeated,
+                         struct tc_strtab *symbols, const struct tc_event *event,
+                         const struct tc_sink *sink)
 {
     const tc_sym word = is_repeated ? TC_SYM_REPEATED : TC_SYM_DISTINCT;
     const tc_sym outcome[] = {operand->is_content ? TC_ATOM(symbols, word, TC_SYM_CONTENT) : word};
@@ -111,15 +111,15 @@ static bool is_repeated(const struct value *value, const struct use *use)
     return false;
 }
 
-static void judge(struct value *value, struct tc_strtab *symbols, const struct tc_event *event,
-                  const struct tc_sink *sink)
+static void judge_value(struct value *value, struct tc_strtab *symbols,
+                        const struct tc_event *event, const struct tc_sink *sink)
 {
     for (size_t i = 0; i < value->uses.n; i++) {
         struct use *use = &value->uses.items[i];
         if (use->is_told || !is_repeated(value, use))
             continue;
         use->is_told = true;
-        tell(value->operand, use, true, symbols, event, sink);
+        tell_operand(value->operand, use, true, symbols, event, sink);
     }
 }
 
@@ -140,7 +140,7 @@ static void tell_rest(const struct operand *operand, struct tc_strtab *symbols,
         for (size_t k = 0; k < value->uses.n; k++) {
             const struct use *use = &value->uses.items[k];
             if (!use->is_told && has_sibling(operand, use->process))
-                tell(operand, use, is_repeated(value, use), symbols, event, sink);
+                tell_operand(operand, use, is_repeated(value, use), symbols, event, sink);
         }
     }
 }
@@ -233,9 +233,9 @@ static void add_process(struct operand *operand, const struct tc_process *proces
     tc_vec_push(&operand->processes, process);
 }
 
-static void meet(struct tc_workers *workers, struct tc_strtab *symbols,
-                 const struct tc_event *event, const struct tc_member *member,
-                 const struct tc_sink *sink)
+static void meet_member(struct tc_workers *workers, struct tc_strtab *symbols,
+                        const struct tc_event *event, const struct tc_member *member,
+                        const struct tc_sink *sink)
 {
     const uint64_t scope[] = {(uint64_t)event->process->parent_pid,
                               operand_key(symbols, event->call, member->key),
@@ -258,7 +258,7 @@ static void meet(struct tc_workers *workers, struct tc_strtab *symbols,
         drop_values(operand);
         return;
     }
-    judge(value, symbols, event, sink);
+    judge_value(value, symbols, event, sink);
     wait_for_siblings(workers, value, event->process, true);
 }
 
@@ -272,7 +272,7 @@ static void wake(struct tc_workers *workers, struct tc_strtab *symbols,
         tc_process_lived_until(event->process) < waiting->until_ns)
         return;
     for (size_t i = 0; i < waiting->values.n; i++)
-        judge(waiting->values.items[i], symbols, event, sink);
+        judge_value(waiting->values.items[i], symbols, event, sink);
     waiting->until_ns = INT64_MAX;
     size_t n = waiting->values.n;
     struct value **values = waiting->values.items;
@@ -297,5 +297,5 @@ void tc_workers_observe(struct tc_workers *workers, struct tc_strtab *symbols,
     if (!call || call->raised || call->parent || !call->args || call->args->kind != TC_VALUE_OBJECT)
         return;
     for (uint32_t i = 0; i < call->args->n; i++)
-        meet(workers, symbols, event, &call->args->members[i], sink);
+        meet_member(workers, symbols, event, &call->args->members[i], sink);
 }

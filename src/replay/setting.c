@@ -123,7 +123,7 @@ static struct tc_setting *item_at(struct tc_settings *settings, struct tc_strtab
     return &settings->items.items[settings->items.n - 1];
 }
 
-static double number_of(const struct tc_value *value)
+static double number_in_value(const struct tc_value *value)
 {
     double number;
 
@@ -149,7 +149,7 @@ static void set(struct tc_settings *settings, struct tc_strtab *symbols,
     if (!is_new && cause && value != item->value)
         tc_call_add_atom(cause, tc_setting_atom(symbols, settings->kind, settings->is_idle));
     item->value = value;
-    item->number = number_of(&member->value);
+    item->number = number_in_value(&member->value);
     tc_strbuf_release(&text);
 }
 

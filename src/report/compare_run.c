@@ -60,7 +60,7 @@ static enum tc_status report(const struct tc_compare_report *r, struct tc_error 
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-static void count(const struct tc_comparison *c, struct tc_compare_result *result)
+static void count_differences(const struct tc_comparison *c, struct tc_compare_result *result)
 {
     result->n_differences = c->n_counted;
     result->n_set_aside = c->differences.items.n - c->n_counted;
@@ -83,7 +83,7 @@ enum tc_status tc_compare_run(const struct tc_compare_config *config,
     if (!status) {
         struct tc_compare_report r;
         tc_edit_guess(&comparison);
-        count(&comparison, result);
+        count_differences(&comparison, result);
         tc_compare_report_make(&r, config, result, &comparison);
         status = report(&r, err);
         tc_compare_report_release(&r);

@@ -11,7 +11,7 @@ size_t tc_page_table_size(const struct tc_page_table *table)
     return table->rows.size + table->pool->text.size;
 }
 
-static uint64_t number_of(struct tc_pool *pool, const struct tc_strbuf *value)
+static uint64_t number_of_text(struct tc_pool *pool, const struct tc_strbuf *value)
 {
     bool is_new;
     uint64_t *slot = tc_map_at(&pool->numbers, tc_hash64(value->text, value->size, 0), &is_new);
@@ -31,7 +31,7 @@ static void add_cell(struct tc_page_table *table, const struct tc_column *column
 
     tc_json_print(value, &text);
     if (column->flags & TC_POOLED)
-        tc_strbuf_add_int(&table->rows, (int64_t)number_of(table->pool, &text));
+        tc_strbuf_add_int(&table->rows, (int64_t)number_of_text(table->pool, &text));
     else
         tc_strbuf_add(&table->rows, text.text, text.size);
     tc_strbuf_release(&text);

@@ -64,7 +64,7 @@ static enum tc_status report(const struct tc_plan_report *r, struct tc_error *er
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-static void count(const struct tc_plan_report *r, struct tc_plan_check_result *result)
+static void count_findings(const struct tc_plan_report *r, struct tc_plan_check_result *result)
 {
     result->answer = (enum tc_plan_answer)r->verdict->outcome;
     result->n_results = r->verdict->results.n;
@@ -100,7 +100,7 @@ enum tc_status tc_plan_check(const struct tc_plan_check_config *config,
         status = tc_plan_verify(&single, &parallel, &verify, &verdict, err);
     result->wall_ns = tc_clock_ns() - began;
     if (!status) {
-        count(&r, result);
+        count_findings(&r, result);
         status = report(&r, err);
     }
     tc_plan_verdict_release(&verdict);

@@ -55,8 +55,9 @@ bool tc_target_find(int device, struct tc_target *out)
 
 /* ---- code ---- */
 
-static char *take(void *program, int (*size_of)(void *, size_t *), int (*code_of)(void *, char *),
-                  enum tc_driver_call of_size, enum tc_driver_call of_code)
+static char *take_code(void *program, int (*size_of)(void *, size_t *),
+                       int (*code_of)(void *, char *), enum tc_driver_call of_size,
+                       enum tc_driver_call of_code)
 {
     size_t size = 0;
     char *code;
@@ -89,8 +90,8 @@ static char *compile_exact(void *program, const struct tc_target *target)
     const int said = tc_compiler.compile(program, tc_driver_is_hip() ? 2 : 1, options);
 
     return tc_driver_ok(said, TC_CALL_compile)
-               ? take(program, tc_compiler.code_size, tc_compiler.code, TC_CALL_code_size,
-                      TC_CALL_code)
+               ? take_code(program, tc_compiler.code_size, tc_compiler.code, TC_CALL_code_size,
+                           TC_CALL_code)
                : NULL;
 }
 
@@ -104,7 +105,7 @@ static char *compile_for_any(void *program, const struct tc_target *target)
     snprintf(option, sizeof(option), "--gpu-architecture=compute_%d", newest);
     if (!newest || !tc_driver_ok(tc_compiler.compile(program, 1, options), TC_CALL_compile))
         return NULL;
-    return take(program, tc_compiler.ptx_size, tc_compiler.ptx, TC_CALL_ptx_size, TC_CALL_ptx);
+    return take_code(program, tc_compiler.ptx_size, tc_compiler.ptx, TC_CALL_ptx_size, TC_CALL_ptx);
 }
 
 static char *with_source(const struct tc_target *target,

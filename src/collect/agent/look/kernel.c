@@ -101,7 +101,7 @@ DEVICE void work(struct block *s, const struct tc_kernel_item *items,
             put_all(s, tile->number, answers);
     }
     if (s->item.what & (TC_KERNEL_SUMMARY | TC_KERNEL_RANGE))
-        count(s, answers);
+        count_elements(s, answers);
     if ((s->item.what & TC_KERNEL_SCALE) && tile->number == 0)
         scale(s, answers);
 }

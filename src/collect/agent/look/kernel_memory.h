@@ -85,7 +85,7 @@ SELDOM tc_u64 load_some(tc_u64 address, tc_u32 size)
 }
 
 /* Where element i lies, from the first. Divisions of 32 bits are several times as fast. */
-DEVICE tc_u64 place_of(const struct tc_kernel_item *item, tc_u64 i)
+DEVICE tc_u64 offset_of_element(const struct tc_kernel_item *item, tc_u64 i)
 {
     tc_u64 at = 0;
 
@@ -110,7 +110,7 @@ SELDOM tc_u64 gather(const struct tc_kernel_item *item, tc_u64 byte, tc_u32 left
     for (tc_u32 k = 0; k < left; k += size) {
         const tc_u64 i = item->begins + (byte + k) / item->item_size;
 
-        x |= load_some(item->data + place_of(item, i) + (byte + k) % item->item_size, size)
+        x |= load_some(item->data + offset_of_element(item, i) + (byte + k) % item->item_size, size)
              << 8 * k;
     }
     return x;
@@ -134,7 +134,7 @@ DEVICE tc_u64 word_at(const struct tc_kernel_item *item, tc_u64 byte)
 
 SELDOM tc_u64 bits_apart(const struct tc_kernel_item *item, tc_u64 i)
 {
-    return load_some(item->data + place_of(item, i), item->item_size);
+    return load_some(item->data + offset_of_element(item, i), item->item_size);
 }
 
 DEVICE tc_u64 bits_at(const struct tc_kernel_item *item, tc_u64 i)

@@ -192,7 +192,7 @@ DEVICE void put_range(const struct block *s, tc_u64 *at)
 }
 
 /* SUMMARY and RANGE. */
-SELDOM void count(struct block *s, tc_u64 *answers)
+SELDOM void count_elements(struct block *s, tc_u64 *answers)
 {
     const tc_u32 flag = s->item.what & (TC_KERNEL_SUMMARY | TC_KERNEL_RANGE);
 

@@ -67,8 +67,8 @@ static inline ALWAYS_INLINE void take_f16(const void *data, size_t n, double *ou
     }
 }
 
-static inline ALWAYS_INLINE void take(const unsigned char *data, size_t n, enum tc_number kind,
-                                      double *out)
+static inline ALWAYS_INLINE void take_numbers(const unsigned char *data, size_t n,
+                                              enum tc_number kind, double *out)
 {
     switch (kind) {
     case TC_NUMBER_F16:
@@ -154,9 +154,9 @@ static inline ALWAYS_INLINE void add_all(const void *data, size_t n, uint64_t be
         const size_t rest = n - block * BLOCK;
         if (rest < BLOCK) {
             memset(x, 0, sizeof(x));
-            take(at, rest, kind, x);
+            take_numbers(at, rest, kind, x);
         } else {
-            take(at, BLOCK, kind, x);
+            take_numbers(at, BLOCK, kind, x);
         }
         add_squares(out->squares, x);
         for (size_t k = 0; k < TC_N_SKETCHED; k++)

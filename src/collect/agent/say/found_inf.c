@@ -41,7 +41,7 @@ static void fill(struct tc_strbuf *out, const struct tc_hole *hole, const char *
 }
 
 /* Is it to be asked of its device? Else it is taken here. */
-static bool take(PyObject *tensor, struct found_inf *f)
+static bool take_or_ask(PyObject *tensor, struct found_inf *f)
 {
     struct tc_tensor as;
     struct tc_figure figure = {0};
@@ -82,7 +82,7 @@ static void add_numbers(struct tc_strbuf *out, PyObject *numbers)
     if (!n || n > (Py_ssize_t)(sizeof(is_asked) / sizeof(is_asked[0])))
         return;
     for (Py_ssize_t i = 0; i < n; i++)
-        any_asked |= is_asked[i] = take(PyList_GET_ITEM(numbers, i), &f);
+        any_asked |= is_asked[i] = take_or_ask(PyList_GET_ITEM(numbers, i), &f);
     if (f.is_known && any_asked)
         ask_devices(&f, numbers, is_asked, n);
     else if (f.is_known)

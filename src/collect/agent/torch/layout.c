@@ -184,7 +184,7 @@ static bool find_next(const struct sample *samples, size_t n, is_at_fn *is_at, s
 }
 
 /* The only one. */
-static bool find(const struct sample *samples, size_t n, is_at_fn *is_at, size_t *place)
+static bool find_place(const struct sample *samples, size_t n, is_at_fn *is_at, size_t *place)
 {
     size_t other;
 
@@ -194,12 +194,14 @@ static bool find(const struct sample *samples, size_t n, is_at_fn *is_at, size_t
 
 static bool find_all(const struct sample *samples, size_t n)
 {
-    return find(samples, n, is_tensor_at, &at.tensor) &&
-           find(samples, n, is_storage_at, &at.storage) &&
-           find(samples, n, is_offset_at, &at.offset) && find(samples, n, is_number_at, &at.n) &&
-           find(samples, n, are_dims_at, &at.dims) && find(samples, n, is_data_at, &at.data) &&
-           find(samples, n, is_autograd_at, &at.autograd) &&
-           find(samples, n, is_grad_fn_at, &at.grad_fn);
+    return find_place(samples, n, is_tensor_at, &at.tensor) &&
+           find_place(samples, n, is_storage_at, &at.storage) &&
+           find_place(samples, n, is_offset_at, &at.offset) &&
+           find_place(samples, n, is_number_at, &at.n) &&
+           find_place(samples, n, are_dims_at, &at.dims) &&
+           find_place(samples, n, is_data_at, &at.data) &&
+           find_place(samples, n, is_autograd_at, &at.autograd) &&
+           find_place(samples, n, is_grad_fn_at, &at.grad_fn);
 }
 
 /* ---- samples ---- */
@@ -336,7 +338,7 @@ static bool is_same(const struct tc_dlpack_view *a, const struct tc_dlpack_view 
     return true;
 }
 
-static bool is_told(PyObject *tensor, enum tc_tensor_attribute method)
+static bool is_method_told(PyObject *tensor, enum tc_tensor_attribute method)
 {
     PyObject *answer = tc_tensor_call(tensor, method);
 
@@ -359,8 +361,8 @@ void tc_layout_meet(PyObject *tensor, const struct tc_dlpack_view *view)
         return;
     read_kind(impl, kind.words);
     at.is_known = is_same(&read, view); /* before torch is asked anything: it may change then */
-    kind.is_literal =
-        !is_told(tensor, TC_ATTRIBUTE_is_conj) && !is_told(tensor, TC_ATTRIBUTE_is_neg);
+    kind.is_literal = !is_method_told(tensor, TC_ATTRIBUTE_is_conj) &&
+                      !is_method_told(tensor, TC_ATTRIBUTE_is_neg);
     *slot_of(kind.words) = kind;
 }
 

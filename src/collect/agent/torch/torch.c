@@ -138,7 +138,7 @@ bool tc_layout_is_strided(PyObject *layout)
     return layout == torch.strided;
 }
 
-static enum tc_number number_of(const char *name)
+static enum tc_number number_of_dtype(const char *name)
 {
     if (strcmp(name, "float32") == 0)
         return TC_NUMBER_F32;
@@ -178,7 +178,7 @@ static const struct tc_dtype *add_dtype(PyObject *object)
         if (strncmp(name, "torch.", 6) == 0)
             name += 6;
         snprintf(d->name, sizeof(d->name), "%s", name);
-        d->number = number_of(d->name);
+        d->number = number_of_dtype(d->name);
         d->integer = integer_of(d->name);
         d->is_complex = strncmp(d->name, "complex", 7) == 0;
         d->item_size = size ? PyLong_AsSize_t(size) : 0;
