@@ -43,8 +43,12 @@ class Repository:
         tools = folder.parent / "tools"
         tools.mkdir()
         (tools / "python3").write_text(f'#!/bin/sh\nexec {shlex.quote(str(python))} "$@"\n')
-        (tools / "python3").chmod(0o755)
-        self.env = {**os.environ, "PATH": os.pathsep.join([str(bin_dir), str(tools), os.environ["PATH"]]), "VIRTUAL_ENV": "",
+        self.times = folder.parent / "times"
+        for tool in ("traincheck-check", "traincheck-infer"):
+            (tools / tool).write_text(f'#!/bin/sh\n{shlex.quote(str(bin_dir / tool))} "$@"\nstatus=$?\ntimes >>{self.times}\nexit $status\n')
+        for tool in tools.iterdir():
+            tool.chmod(0o755)
+        self.env = {**os.environ, "PATH": os.pathsep.join([str(tools), str(bin_dir), os.environ["PATH"]]), "VIRTUAL_ENV": "",
                     "CONDA_PREFIX": "", "OMP_NUM_THREADS": "1", "COLUMNS": "100"}
         self.env.pop("PYTHONPATH", None)
 
@@ -72,6 +76,11 @@ class Repository:
         printed = "".join(line for line in printed.splitlines(True) if not line.startswith("::"))  # annotations of its lines
         findings = (self.folder / "traincheck/report/findings.jsonl").read_text().splitlines()
         return printed, int(re.search(r"status=(\d+)", outputs)[1]), len(findings)
+
+    def seconds_of_tools(self):
+        """Processor time of all checks, accepts and learning. What the script and its trace take is not in it."""
+        spent = self.times.read_text().splitlines()[1::2]  # below what each shell took itself
+        return sum(60 * float(minutes) + float(seconds) for minutes, seconds in re.findall(r"(\d+)m([\d.]+)s", "\n".join(spent)))
 
     def invariants(self):
         return (self.folder / "invariants.jsonl").read_text().splitlines()
@@ -178,6 +187,7 @@ def main():
         bug = sorted((YEAR / "history").glob("*.patch"))[-1]
         repository.patch(bug)
         assert repository.continuous_integration()[1] == 1, "the last bug passes once a healthy run was added"
+        print(f"the tools took {repository.seconds_of_tools():.1f} s of processor time in all", flush=True)
     history = YEAR / "HISTORY.md"
     if options.update:
         history.write_text(page)
