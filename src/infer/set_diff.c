@@ -24,6 +24,7 @@ struct entry {
     const char *bunch;   /* what it is about: a part of the model, a class, a call */
     const char *claim;   /* the kind of value */
     struct entry *other; /* of the other file; NULL: it has none */
+    struct entry *next;  /* of the same subject */
     bool is_seen_once;
 };
 
@@ -31,7 +32,7 @@ struct set {
     struct tc_arena *arena;
     struct tc_strtab *subjects;
     const struct tc_renames *renames;   /* names that are others in the other file; or NULL */
-    struct tc_map by_subject;           /* -> struct entry */
+    struct tc_map by_subject;           /* -> the first struct entry of it in the file */
     TC_VEC(struct entry *) items;       /* in the order of the file */
     TC_VEC(struct tc_json *) documents; /* invariants, as they were read */
     struct tc_set_claims claims;        /* what these say */
@@ -99,6 +100,13 @@ static const char *value_of(struct set *set, const struct tc_json *document)
     return value;
 }
 
+static void append(struct entry *first, struct entry *entry)
+{
+    while (first->next)
+        first = first->next;
+    first->next = entry;
+}
+
 /* Subject and value as the other file has them. */
 static void keep_entry(struct set *set, const struct tc_json *document,
                        const struct tc_json *as_in_other)
@@ -107,8 +115,6 @@ static void keep_entry(struct set *set, const struct tc_json *document,
     uint64_t *slot =
         tc_map_at(&set->by_subject, tc_subject_of_line(set->subjects, as_in_other), &is_new);
 
-    if (!is_new)
-        return;
     struct entry *entry = tc_arena_zalloc(set->arena, sizeof(*entry));
     *entry = (struct entry){.id = copy(set, tc_json_text(tc_json_get(document, "id"))),
                             .text = copy(set, tc_json_text(tc_json_get(document, "text"))),
@@ -116,7 +122,10 @@ static void keep_entry(struct set *set, const struct tc_json *document,
                             .claim = claim_of(set, document),
                             .value = value_of(set, as_in_other),
                             .is_seen_once = tc_json_get(document, "seen") != NULL};
-    *slot = (uint64_t)(uintptr_t)entry;
+    if (is_new)
+        *slot = (uint64_t)(uintptr_t)entry;
+    else
+        append((struct entry *)(uintptr_t)*slot, entry);
     tc_vec_push(&set->items, entry);
 }
 
@@ -201,6 +210,18 @@ static void release(struct set *set)
     tc_vec_release(&set->accepted);
 }
 
+/* One subject may have several claims, which differ in their values: these that are equal are
+ * pairs, then those that are left, in order. */
+static void pair_entries(struct entry *first, struct entry *others, bool by_value)
+{
+    for (struct entry *x = first; x; x = x->next)
+        for (struct entry *y = others; y && !x->other; y = y->next)
+            if (!y->other && (!by_value || !strcmp(x->value, y->value))) {
+                x->other = y;
+                y->other = x;
+            }
+}
+
 static void pair(const struct set *a, const struct set *b)
 {
     uint64_t subject, of_a, of_b;
@@ -208,8 +229,8 @@ static void pair(const struct set *a, const struct set *b)
     for (size_t pos = 0; tc_map_each(&a->by_subject, &pos, &subject, &of_a);)
         if (tc_map_get(&b->by_subject, subject, &of_b)) {
             struct entry *x = (struct entry *)(uintptr_t)of_a, *y = (struct entry *)(uintptr_t)of_b;
-            x->other = y;
-            y->other = x;
+            pair_entries(x, y, true);
+            pair_entries(x, y, false);
         }
 }
 

@@ -289,6 +289,20 @@ class Accept(runs.Case):
         self.assertEqual(dict(re.findall(r"(\d+) (new|gone)", self.diff("own.jsonl", "before.jsonl", code=1))[0:2][k][::-1] for k in range(2)),
                          {"new": counts["gone"], "gone": "0"})
 
+    def test_claims_of_one_subject_are_paired_by_their_values(self):
+        one = next(x for x in map(json.loads, self.lines()) if "is" in x.get("params", [{}, {}])[-1])
+        for name, values in ("two", (1, 2)), ("turned", (2, 1)), ("other", (3, 2)), ("fewer", (2,)):
+            lines = []
+            for value in values:
+                one["params"][1]["is"], one["id"] = value, f"AA-{value}"
+                lines.append(json.dumps(one))
+            (self.work / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+        self.assertIn("2 invariants as they were, 0 with another value, 0 new, 0 gone", self.diff("two.jsonl", "turned.jsonl", code=0))
+        self.assertIn("1 invariants as they were, 1 with another value, 0 new, 0 gone", self.diff("two.jsonl", "other.jsonl", code=1))
+        text = self.diff("two.jsonl", "fewer.jsonl", code=1)
+        self.assertIn("1 invariants as they were, 0 with another value, 0 new, 1 gone", text)
+        self.assertIn("AA-1", text)
+
     def test_a_difference_tells_new_names(self):
         self.rename(("__main__.first", "__main__.scale"), ("__main__.first", "__main__.scale"))
         (self.work / "before.jsonl").write_text((self.work / "own.jsonl").read_text())
