@@ -15,8 +15,8 @@
 #include <traincheck/error.h>
 
 #define TC_ZIO_LEVEL 3 /* while a job runs */
-#define TC_ZIO_LEVEL_KEPT \
-    12 /* of what is written once and kept: a quarter smaller, a fifth as fast */
+/* Of what is written once and kept. Level 12 saves 0.4 % more, and takes 30 MB more of memory. */
+#define TC_ZIO_LEVEL_KEPT 8
 /* Decoded frames above this are refused: a hostile header must not make us allocate. */
 #define TC_ZIO_MAX_FRAME ((size_t)64 << 20)
 
