@@ -30,6 +30,12 @@ class FleetPage(Pages, Case):
         self.get("document.querySelectorAll('#runs th button')[1].click()")
         self.assertEqual(self.names(), names[::-1])
 
+    def test_what_is_not_known_comes_last(self):
+        for _ in ("ascending", "descending"):
+            self.get("document.querySelectorAll('#runs th button')[5].click()")
+            findings = [row[5] for row in self.get(ROWS)]
+            self.assertEqual([bool(text) for text in findings], [True] * 4 + [False] * 10)
+
     def test_finding(self):
         self.get("(find.value = 'TRAIN0 gradient', find.dispatchEvent(new Event('input')))")
         self.assertEqual(self.names(), ["many3"])
@@ -42,6 +48,9 @@ class FleetPage(Pages, Case):
 
     def test_on_a_phone(self):
         self.open_page(self.work / "out" / "index.html", 390, 800)
+        self.get("(find.value = 'many3', find.dispatchEvent(new Event('input')))")
+        self.assertEqual(self.names(), ["many3"])
+        self.assertEqual(self.get("document.querySelector('#runs tr[hidden]').getClientRects().length"), 0)
 
 
 if __name__ == "__main__":

@@ -17,18 +17,18 @@ function show() {
   shown.textContent = words.length ? `${n} of ${rows.length} runs` : "";
 }
 
-function compare(a, b) {
+function compare(a, b, sign) {
   const x = a.dataset.order ?? a.textContent, y = b.dataset.order ?? b.textContent;
   if (x === "" || y === "") // what is not known comes last
     return (x === "") - (y === "");
-  return x.localeCompare(y, "en", { numeric: true });
+  return sign * x.localeCompare(y, "en", { numeric: true });
 }
 
 function sort(column) {
   const down = heads[column].getAttribute("aria-sort") === "ascending";
   heads.forEach((head) => head.removeAttribute("aria-sort"));
   heads[column].setAttribute("aria-sort", down ? "descending" : "ascending");
-  const sorted = [...rows].sort((a, b) => (down ? -1 : 1) * compare(a.cells[column], b.cells[column]));
+  const sorted = [...rows].sort((a, b) => compare(a.cells[column], b.cells[column], down ? -1 : 1));
   body.append(...sorted);
 }
 
