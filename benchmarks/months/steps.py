@@ -6,6 +6,7 @@ usage: steps.py [--bin DIR] [--steps N] [--json FILE]
 A writer appends frames of 2,000 steps, some ten records each, and one step in the midst in which no weight changes. It waits
 where the check is more than 256 MiB behind. A line for each tenth: steps, bytes of the file, of disk, memory of the check.
 """
+import itertools
 import json
 import pathlib
 import subprocess
@@ -46,7 +47,7 @@ def split(records):
 
 
 def compile_window(window):
-    """As a function of one number: the text of the window that comes so many windows later; ids, times, steps and contents go on."""
+    """As a function of a range of numbers: the text of the windows that come so many later; ids, times, steps and contents go on."""
     first = {key: min((r[key] for r in window if key in r), default=0) for key in ("id", "t")}
     span = {"id": sum(r["type"] == "call" for r in window), "t": max(r["t"] for r in window if "t" in r) - first["t"] + 1}
     place = {"id": "id", "parent": "id", "cause": "id", "t": "t"}
@@ -69,8 +70,11 @@ def compile_window(window):
         lines.append(text.replace('"#"', "%d").replace('"@"', '"%016x"') + "\n")
     form = "".join(lines)
 
-    def make(n):
-        return form % tuple((n * 2654435761) % 2**61 + 1 if value is None else value[0] + n * value[1] for value in values)
+    def make(numbers):
+        contents = [(n * 2654435761) % 2**61 + 1 for n in numbers]
+        columns = [contents if value is None else range(value[0] + numbers[0] * value[1], value[0] + (numbers[-1] + 1) * value[1], value[1])
+                   for value in values]
+        return form * len(numbers) % tuple(itertools.chain.from_iterable(zip(*columns)))
 
     return make
 
@@ -95,7 +99,10 @@ def run(options, work):
         for first in range(0, options.steps, FRAME_STEPS):
             n = min(FRAME_STEPS, options.steps - first)
             middle = options.steps // 2
-            file.write(pack("".join((broken_body if step == middle else body)(step) for step in range(first, first + n))))
+            parts = (range(first, first + n),)
+            if middle in parts[0]:
+                parts = range(first, middle), range(middle, middle + 1), range(middle + 1, first + n)
+            file.write(pack("".join((broken_body if part[0] == middle else body)(part) for part in parts if part)))
             while path.stat().st_blocks * 512 > MAX_BEHIND and checker.poll() is None:
                 time.sleep(0.2)
             if (first + n) * 10 // options.steps > len(rows):
@@ -111,7 +118,7 @@ def run(options, work):
 
 
 def pack(text):
-    return subprocess.run(["zstd", "-q", "-3"], input=text.encode(), check=True, capture_output=True).stdout
+    return subprocess.run(["zstd", "-q", "-1"], input=text.encode(), check=True, capture_output=True).stdout
 
 
 if __name__ == "__main__":
