@@ -319,14 +319,24 @@ static void move_on(struct tc_trace_member *m, const struct tc_record *record)
 }
 
 /* A file of a growing folder that is gone, or not to be read for now, stops no other. */
-static enum tc_status fail_to_read(struct tc_trace_folder *folder, const struct tc_trace_file *file,
+static enum tc_status fail_to_read(struct tc_trace_folder *folder, struct tc_trace_member *m,
                                    enum tc_status status, struct tc_error *why,
                                    struct tc_error *err)
 {
     if (!folder->watched)
         return tc_error_set(err, status, "%s", why->text);
-    tc_notes_add(folder->notes, "unreadable", tc_trace_file_name(file), 0, "%s", why->text);
+    if (!m->has_failed)
+        tc_notes_add(folder->notes, "unreadable", tc_trace_file_name(m->file), 0, "%s", why->text);
+    m->has_failed = true;
+    tc_trace_file_park(m->file); /* a descriptor of a mount that is gone is of no more use */
     return TC_END;
+}
+
+static void end_failure(struct tc_trace_folder *folder, struct tc_trace_member *m)
+{
+    if (m->has_failed)
+        tc_notes_withdraw(folder->notes, "unreadable", tc_trace_file_name(m->file));
+    m->has_failed = false;
 }
 
 /* The next record of the file whose turn it is; TC_END ends the turn. */
@@ -338,13 +348,15 @@ static enum tc_status read_turn(struct tc_trace_folder *folder, struct tc_arena 
     enum tc_status status = arena ? tc_trace_file_take(m->file, arena, out, &why)
                                   : tc_trace_file_next(m->file, out, &why);
 
+    if (status == TC_OK || status == TC_END)
+        end_failure(folder, m);
     if (status == TC_OK) {
         move_on(m, *out);
         return TC_OK;
     }
     m->progress.is_dry = true;
     folder->turn = NO_MEMBER;
-    return status == TC_END ? TC_END : fail_to_read(folder, m->file, status, &why, err);
+    return status == TC_END ? TC_END : fail_to_read(folder, m, status, &why, err);
 }
 
 /* A file decodes text only when none of it is waiting. */

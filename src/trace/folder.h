@@ -19,6 +19,7 @@ struct tc_trace_member {
     int64_t changed_ns; /* wall-clock time at which the file last grew; 0: nobody looked */
     struct tc_trace_progress progress;
     uint64_t json_bytes; /* of it, as counted in the folder's */
+    bool has_failed;     /* the last turn: it is tried again, also where it has not grown */
 };
 
 /* A file of a watched folder that may yet become one. */

@@ -123,6 +123,12 @@ static enum tc_status try_candidates(struct tc_trace_folder *folder, size_t *n_g
     return status == TC_E_VERSION ? status : TC_OK;
 }
 
+/* A file whose last read failed is read again: what it had may not have been read. */
+static bool is_due(const struct tc_trace_member *m, int64_t size)
+{
+    return size >= 0 && (size != m->progress.size || m->has_failed);
+}
+
 static void look_at_members(struct tc_trace_folder *folder, size_t *n_grown)
 {
     for (size_t i = 0; i < folder->members.n; i++) {
@@ -132,14 +138,14 @@ static void look_at_members(struct tc_trace_folder *folder, size_t *n_grown)
         if (m->progress.has_ended && m->progress.is_dry)
             continue;
         size = size_of(tc_trace_file_path(m->file), &changed_ns);
-        if (size < 0 || size == m->progress.size)
+        if (!is_due(m, size))
             continue;
+        *n_grown += size != m->progress.size;
         m->progress.size = size;
         m->changed_ns = changed_ns;
         if (m->progress.is_dry)
             tc_trace_folder_wait(folder, i);
         m->progress.is_dry = false;
-        ++*n_grown;
     }
 }
 

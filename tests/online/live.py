@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A folder that grows as a test says, and a checker that follows it."""
+import os
 import pathlib
 import random
 import subprocess
@@ -68,9 +69,10 @@ def play(rng, source, folder, pause=0.002):
 class Checker:
     """A running traincheck-onlinecheck; its lines with the times at which they came."""
 
-    def __init__(self, cwd, *args):
+    def __init__(self, cwd, *args, env=None):
         self.process = subprocess.Popen([str(BIN / "traincheck-onlinecheck"), *map(str, args)], cwd=cwd,
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        env=env and {**os.environ, **env})
         self.out, self.err = [], []
         self.threads = [threading.Thread(target=self.collect, args=pair, daemon=True)
                         for pair in ((self.process.stdout, self.out), (self.process.stderr, self.err))]
@@ -146,8 +148,8 @@ class Case(unittest.TestCase):
                 checker.process.kill()
             checker.wait()
 
-    def follow(self, *args, cwd=None):
-        checker = Checker(cwd or self.work, *args)
+    def follow(self, *args, cwd=None, env=None):
+        checker = Checker(cwd or self.work, *args, env=env)
         self.checkers.append(checker)
         return checker
 
