@@ -32,7 +32,7 @@ class Engine(fleet.Case):
     def run_example(self, name, *arguments, before=(), **environment):
         command = [*(before or [sys.executable]), EXAMPLES / f"{name}.py", *arguments, *self.traces]
         p = subprocess.run(list(map(str, command)), env=self.environment(**environment), capture_output=True, text=True,
-                           timeout=fleet.PATIENCE)
+                           timeout=4 * fleet.PATIENCE)
         self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
         self.assertRegex(p.stdout, f"<Learned: .* of {self.N} pipelines, in fleet.jsonl>")
 
