@@ -35,6 +35,8 @@
     S(tc_source_models)   \
     S(tc_source_answers)  \
     S(tc_source_led)      \
+    S(tc_source_averaged) \
+    R(tc_rule_aside)      \
     R(tc_rule_kept)       \
     S(tc_source_groups)   \
     R(tc_rule_undone)     \
@@ -76,6 +78,7 @@
     R(tc_rule_bounded)    \
     R(tc_rule_alike)      \
     R(tc_rule_ratio)      \
+    R(tc_rule_clipped)    \
     R(tc_rule_drawn)      \
     S(tc_source_facts)    \
     S(tc_source_python)
@@ -91,6 +94,8 @@
     F(tc_consistent_models)      \
     F(tc_consistent_answers)     \
     F(tc_consistent_led)         \
+    F(tc_consistent_averaged)    \
+    R(tc_rule_aside)             \
     R(tc_rule_kept)              \
     F(tc_consistent_groups)      \
     F(tc_event_contain_some)     \
@@ -148,6 +153,7 @@
     R(tc_rule_bounded)           \
     R(tc_rule_alike)             \
     R(tc_rule_ratio)             \
+    R(tc_rule_clipped)           \
     R(tc_rule_drawn)             \
     R(tc_rule_next)              \
     F(tc_fact_arg_value)         \
