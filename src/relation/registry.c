@@ -51,6 +51,8 @@
     R(tc_rule_end)        \
     R(tc_rule_shifted)    \
     R(tc_rule_masked)     \
+    R(tc_rule_added)      \
+    R(tc_rule_gathered)   \
     R(tc_rule_ahead)      \
     R(tc_rule_target)     \
     R(tc_rule_drops)      \
@@ -79,6 +81,7 @@
     R(tc_rule_alike)      \
     R(tc_rule_ratio)      \
     R(tc_rule_clipped)    \
+    R(tc_rule_used)       \
     R(tc_rule_drawn)      \
     S(tc_source_facts)    \
     S(tc_source_python)
@@ -127,6 +130,8 @@
     R(tc_rule_end)               \
     R(tc_rule_shifted)           \
     R(tc_rule_masked)            \
+    R(tc_rule_added)             \
+    R(tc_rule_gathered)          \
     R(tc_rule_ahead)             \
     R(tc_rule_target)            \
     R(tc_rule_drops)             \
@@ -154,6 +159,7 @@
     R(tc_rule_alike)             \
     R(tc_rule_ratio)             \
     R(tc_rule_clipped)           \
+    R(tc_rule_used)              \
     R(tc_rule_drawn)             \
     R(tc_rule_next)              \
     F(tc_fact_arg_value)         \
