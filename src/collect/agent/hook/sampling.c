@@ -29,6 +29,7 @@ static struct {
     struct tc_budget budget;
     int64_t last, next; /* traced ones: after which the next was chosen last, and that */
     bool is_open;       /* the books are: step 0 is over */
+    bool is_told;       /* what was traced and what that added: a process may end more than once */
     struct mark begun;  /* when the warm-up was over */
     struct mark chosen; /* when the next one was chosen, at first when step 0 was over */
     uint64_t replicas;  /* who chooses together; 0: nobody */
@@ -57,7 +58,7 @@ static void begin_again(void)
 {
     sampling.last = sampling.next = sampling.warm_up - 1;
     sampling.n_chosen = 0;
-    sampling.is_open = false;
+    sampling.is_open = sampling.is_told = false;
     sampling.shown_next = sampling.next;
     sampling.spent = sampling.worked = 0;
 }
@@ -171,8 +172,9 @@ void tc_sampling_finish(int64_t n_steps)
     if (sampling.n_chosen)
         publish(&now);
     tc_sampling_total(n_steps, &totals);
-    if (!totals.n_steps)
+    if (!totals.n_steps || sampling.is_told)
         return;
+    sampling.is_told = true;
     snprintf(text, sizeof(text),
              "after the first %lld steps %llu of %llu were traced, which added %.2f %% of time",
              (long long)sampling.warm_up, (unsigned long long)totals.n_traced,
