@@ -35,9 +35,10 @@ def is_run(match):
 class Shell:
     """Runs the commands of one page, each in its folder's copy below work."""
 
-    def __init__(self, page, bin_dir, work):
+    def __init__(self, page, bin_dir, work, python_dir=None):
         self.page, self.work = page.resolve(), pathlib.Path(work)
-        path = [str(bin_dir), str(pathlib.Path(sys.executable).parent), os.environ["PATH"]]
+        folders = [bin_dir, python_dir, pathlib.Path(sys.executable).parent, os.environ["PATH"]]
+        path = [str(folder) for folder in folders if folder]
         self.env = {**os.environ, "PATH": os.pathsep.join(path), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         self.env.pop("VIRTUAL_ENV", None)
         self.cwd = None
@@ -50,7 +51,7 @@ class Shell:
                 shutil.copytree(source, self.cwd)
 
     def run(self, command):
-        """What it printed. The interpreter of PATH is the one that collects: that of this script."""
+        """What it printed. The interpreter of PATH is the one that collects: that of python_dir, or of this script."""
         done = subprocess.run(["bash", "-c", command], cwd=self.cwd, env=self.env, text=True, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return done.stdout.replace(f"{self.cwd}/", "")
@@ -69,10 +70,10 @@ class Shell:
         return match[0].removesuffix(block) + "\n".join(parts) + end
 
 
-def pasted(page, bin_dir):
+def pasted(page, bin_dir, python_dir=None):
     """The text of a page with the outputs of now."""
     with tempfile.TemporaryDirectory() as work:
-        return BLOCK.sub(Shell(page, bin_dir, os.path.realpath(work)).paste, page.read_text())
+        return BLOCK.sub(Shell(page, bin_dir, os.path.realpath(work), python_dir).paste, page.read_text())
 
 
 def main():

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run command line cases and compare what they print with what is expected.
 
-usage: run.py --bin BUILD/bin [--update] CASE...
+usage: run.py --bin BUILD/bin [--with-torch] [--update] CASE...
 
 A case is a folder:
 
@@ -14,7 +14,8 @@ A case is a folder:
 
 A folder without `cmd` stands for all cases below it. Paths, times and rates
 are normalised first. --update writes what was printed as the expectation;
-review the difference.
+review the difference. With --with-torch scripts of PYTHON run in children of
+an interpreter that has imported torch and scikit-learn (warm.py).
 """
 
 import argparse
@@ -26,6 +27,8 @@ import subprocess
 import sys
 import tempfile
 import traceback
+
+from warm import warm_python
 
 NORMALISE = [
     (r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d", "<date-time>"),
@@ -44,13 +47,13 @@ def normalise(text, folders):
     return text
 
 
-def run_case(case, bin_dir):
+def run_case(case, bin_dir, python):
     """What the case gives: a dict of file name to text."""
     with tempfile.TemporaryDirectory() as work:
         work = os.path.realpath(work)
         env = {k: v for k, v in os.environ.items() if not k.startswith(("NO_COLOR", "TRAINCHECK"))}
         env |= {"PATH": f"{bin_dir}{os.pathsep}{os.environ['PATH']}", "CASE": str(case),
-                "PYTHON": sys.executable, "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C"}
+                "PYTHON": str(python), "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C"}
         p = subprocess.run(["sh", str(case / "cmd")], cwd=work, env=env, capture_output=True,
                            stdin=subprocess.DEVNULL, timeout=300)
         folders = {"<work>": work, "<case>": case, "<bin>": bin_dir, "<build>": bin_dir.parent}
@@ -83,10 +86,10 @@ def compare(case, got):
     return lines
 
 
-def complaints(case, bin_dir, update):
+def complaints(case, bin_dir, python, update):
     """What is wrong with the case, as lines. Whatever it raises is its own failure: the other cases are run."""
     try:
-        got = run_case(case, bin_dir)
+        got = run_case(case, bin_dir, python)
         if not update:
             return compare(case, got)
         for name, text in got.items():
@@ -104,13 +107,15 @@ def cases_below(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True, type=pathlib.Path)
+    parser.add_argument("--with-torch", action="store_true")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("cases", nargs="+")
     args = parser.parse_args()
     cases = [case for folder in args.cases for case in cases_below(folder)]
+    python = warm_python(sys.executable, ["sklearn.datasets"], LC_ALL="C") if args.with_torch else sys.executable
     failed = 0
     for case in cases:
-        if lines := complaints(case, args.bin.resolve(), args.update):
+        if lines := complaints(case, args.bin.resolve(), python, args.update):
             failed += 1
             print(f"{case}:", *lines, sep="\n", flush=True)
     print(f"{len(cases)} cases, {failed} failed")

@@ -17,12 +17,14 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 import fill_pages  # noqa: E402
 import paste_outputs  # noqa: E402
 import relation_tables  # noqa: E402
+from warm import warm_python  # noqa: E402
 
 PAGES = ("index", "tutorial", "reading", "comparing", "choosing", "ci", "reviewing", "notebooks", "recipes", "troubleshooting", "gallery", "how-it-works")
+WITHOUT_TORCH = "troubleshooting"  # it shows a script that does not import torch
 OLDER = ("monitoring", "online", "python", "scaling", "trackers")  # their commands are run by the tests that they name
 # Blocks that are not run, with a reason beside them: one more is noticed here.
 NOT_RUN = {"tutorial": 1, "choosing": 1, "ci": 3, "reviewing": 3, "notebooks": 5,
@@ -198,12 +200,14 @@ class Pages(unittest.TestCase):
     def test_outputs_are_what_the_commands_print(self):
         if not RUNS:
             return
+        warm = warm_python(sys.executable, ["sklearn.datasets"], OMP_NUM_THREADS="1").parent
         for page in PAGES:
             if any(map(paste_outputs.is_run, blocks(page))):
                 with self.subTest(page):
                     self.maxDiff = None
+                    python_dir = None if page == WITHOUT_TORCH else warm
                     self.assertEqual(without_numbers((DOCS / f"{page}.md").read_text()),
-                                     without_numbers(paste_outputs.pasted(DOCS / f"{page}.md", BIN)))
+                                     without_numbers(paste_outputs.pasted(DOCS / f"{page}.md", BIN, python_dir)))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 """No call is lost, whatever kind of callable is called in a hot loop; names, arguments, answers."""
 import unittest
 
-from traced import Case, InTurn, PYTHON, has_package, script
+from traced import InTurn, PYTHON, Warm, has_package, script
 
 N = 10000
 
@@ -105,7 +105,7 @@ def plain(value):
     return value
 
 
-class Bound(Case):
+class Bound(Warm):
     def test_builtins_without_a_python_signature(self):
         run = self.traced("import torch, numpy, torch.nn.functional as F\na = numpy.ones(2)\n"
                           "x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])\n"

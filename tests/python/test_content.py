@@ -7,7 +7,7 @@ import re
 import sys
 import unittest
 
-from traced import BIN, Case, InTurn, decode, script
+from traced import BIN, InTurn, Warm, decode, script
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "relations"))
 import invariant_file  # noqa: E402
@@ -143,7 +143,7 @@ net(torch.randint(64, (2, 3), generator=torch.Generator().manual_seed(0)).to(tor
         self.assertNotIn("rows", big)
 
 
-class Noise(Case):
+class Noise(Warm):
     DRAWS = """
 import torch
 from torch.distributions import Normal
@@ -317,7 +317,7 @@ if __name__ == "__main__": mp.spawn(work, (os.getcwd(),), nprocs=2)
 """
 
 
-class Processes(Case):
+class Processes(Warm):
     def test_two_workers_with_the_same_batches_are_told(self):
         run = self.traced(STREAM)
         self.assertEqual((run.code, run.err), (0, ""))
@@ -375,7 +375,7 @@ for step in range(5):
 """
 
 
-class Distances(Case):
+class Distances(Warm):
     """traincheck-check --against: is it rounding?"""
 
     def test_rounding_is_told_from_small_faults(self):
@@ -420,7 +420,7 @@ def mix(x):
     return x ^ x >> 31
 
 
-class Levels(Case):
+class Levels(Warm):
     def members(self, run):
         """All members of content of all tensors, and what the process says of it."""
         found = set()
@@ -551,7 +551,7 @@ for epoch in range(2):
 """
 
 
-class Facts(Case):
+class Facts(Warm):
     """What --specific makes of it: two healthy runs, then one with every mistake."""
 
     def infer_and_check(self, *runs):

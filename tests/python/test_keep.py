@@ -4,7 +4,7 @@ import json
 import subprocess
 import unittest
 
-from traced import BIN, Case
+from traced import BIN, Warm
 
 STEPS, MARKED, AROUND = 1500, 300, 10
 SCRIPT = f"""
@@ -27,7 +27,7 @@ for step in range({STEPS}):
 """
 
 
-class Keep(Case):
+class Keep(Warm):
     def test_the_oldest_steps_go(self):
         run = self.collect("--stats", "--keep", "512K", self.script(SCRIPT), self.work / "trace")
         self.assertEqual(run.code, 0, run.err)

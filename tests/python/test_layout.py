@@ -5,7 +5,7 @@ import pathlib
 import re
 import unittest
 
-from traced import Case, decode
+from traced import Warm, decode
 
 PIPELINES = pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "pipelines"
 ASK = {"TRAINCHECK_TEST_ASK": "1"}
@@ -78,7 +78,7 @@ FOUND = """
 """
 
 
-class Layout(Case):
+class Layout(Warm):
     def texts(self, run):
         """Each file of the trace without what another run has otherwise: times, processes, the run itself."""
         return [[re.sub(r'"t":\d+', "", line) for line in decode(file).splitlines() if not line.startswith('{"type":"process"')]

@@ -6,10 +6,10 @@ import pty
 import subprocess
 import unittest
 
-from traced import BIN, Case, PYTHON
+from traced import BIN, PYTHON, Warm
 
 
-class Options(Case):
+class Options(Warm):
     def test_stats(self):
         run = self.traced("""
             import torch

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from traced import Case
+from traced import Warm
 
 HELPERS = """
 import torch
@@ -59,7 +59,7 @@ main()
 """
 
 
-class Own(Case):
+class Own(Warm):
     def setUp(self):
         super().setUp()
         self.script(HELPERS, "helpers.py")

@@ -4,7 +4,7 @@ group; one job runs for real, over gloo."""
 import json
 import unittest
 
-from traced import BIN, PYTHON, Case
+from traced import BIN, PYTHON, Warm
 
 HEADER = """
 import os, sys, torch, torch.nn as nn, torch.nn.functional as F, torch.distributed as dist
@@ -72,9 +72,9 @@ class Plan:
         return [o["op"] for o in self.ops]
 
 
-class PlanCase(Case):
+class PlanCase(Warm):
     def plan(self, text, *options, args=(), folder="plan", code=0, env=None):
-        command = [BIN / "traincheck-collect", "--python", PYTHON, "--plan", self.work / folder, *options]
+        command = [BIN / "traincheck-collect", "--python", self.python, "--plan", self.work / folder, *options]
         run = self.execute([*command, self.script(text), *args], self.work / folder, env)
         self.assertEqual(run.code, code, run.err + run.said)
         return run
@@ -627,6 +627,14 @@ optimizer.step()
                          (4, fourth.ops, fourth.inits, fourth.results))
 
 
+class TestWithoutTorch(PlanCase):
+    python = PYTHON
+
+    def test_a_script_without_torch_makes_no_plan_and_says_so(self):
+        run = self.plan("print(1)\n", code=125)
+        self.assertIn("the script ended without importing torch: there is no plan", run.said)
+
+
 class TestFailures(PlanCase):
     def test_a_script_without_a_step_fails(self):
         run = self.plan(HEADER + "nn.Linear(2, 2)(torch.ones(1, 2)).sum().backward()\n", code=125)
@@ -652,10 +660,6 @@ if os.environ["RANK"] == "1":
         run = self.plan(HEADER + STEPS, "--plan-world", "2", code=125)
         self.assertIn("rank 0 of 2: the script is a job of 1: it calls no init_process_group", run.said)
         self.assertEqual(self.read(), [])
-
-    def test_a_script_without_torch_makes_no_plan_and_says_so(self):
-        run = self.plan("print(1)\n", code=125)
-        self.assertIn("the script ended without importing torch: there is no plan", run.said)
 
     def test_quiet_hides_no_error(self):
         for more in ((), ("--plan-world", "2")):

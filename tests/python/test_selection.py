@@ -4,7 +4,7 @@ import json
 import subprocess
 import unittest
 
-from traced import BIN, Case, Warm
+from traced import BIN, Warm
 
 LOOP = """
 import torch
@@ -34,7 +34,7 @@ N_STEPS = 16
 FIVE = ("--sampling-interval", "5", "--warm-up-steps", "2")
 
 
-class Sampling(Case):
+class Sampling(Warm):
     @classmethod
     def setUpClass(cls):
         """One run that several tests read."""
@@ -135,7 +135,7 @@ if __name__ == "__main__": mp.spawn(work, (os.path.abspath("store"),), nprocs=2)
 """
 
 
-class Budget(Case):
+class Budget(Warm):
     @classmethod
     def setUpClass(cls):
         cls.host = Budget()
@@ -193,7 +193,7 @@ def call(name, **more):
     return {"call": name, **more}
 
 
-class Selected(Case):
+class Selected(Warm):
     def chosen(self, *invariants, text=LOOP, options=()):
         lines = [{"traincheck": "invariants", "schema": 1}]
         for n, (relation, params, when) in enumerate(invariants):
@@ -283,7 +283,7 @@ class Selected(Case):
                          (False, True))
 
 
-class TensorMethods(Case):
+class TensorMethods(Warm):
     TEXT = f"""
 import torch
 def loop(x):

@@ -2,7 +2,7 @@
 """What is recorded of parameter groups and gradient scalers."""
 import unittest
 
-from traced import Case
+from traced import Case, Warm
 
 # One process for all loops: each names its own optimizer.
 SCRIPT = """
@@ -61,7 +61,7 @@ for loop in (scheduled, by_hand, same_value, tensor_rate, later_group, never_use
 """
 
 
-class Settings(Case):
+class Settings(Warm):
     @classmethod
     def setUpClass(cls):
         case = cls("test_names")

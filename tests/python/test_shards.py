@@ -4,7 +4,7 @@ hold the same part (HSDP)."""
 import math
 import unittest
 
-from traced import BIN, Case
+from traced import BIN, Warm
 
 # Ranks that one interpreter forks. The last layer is too small for two.
 SCRIPT = """
@@ -74,7 +74,7 @@ else:
 """
 
 
-class Shards(Case):
+class Shards(Warm):
     def ranks(self, run):
         """Records of parameters of each rank."""
         out = {}

@@ -4,7 +4,7 @@ import json
 import textwrap
 import unittest
 
-from traced import BIN, PYTHON, Case
+from traced import BIN, PYTHON, Warm
 
 MASK64 = (1 << 64) - 1
 G = 0x9E3779B97F4A7C15
@@ -93,7 +93,7 @@ def named(record):
     return {place.rpartition(":")[0] for place in [record.get("at", ":"), *record.get("stack", [])]} - {""}
 
 
-class Sources(Case):
+class Sources(Warm):
     def by_name(self, run):
         self.assertEqual(run.code, 0, run.err)
         self.assert_no_errors(run)

@@ -22,6 +22,7 @@ net = Net()
 
 class Same(InTurn):
     PLAIN_TOO = True
+    HOST = Case
 
     def same(self, traced, plain):
         self.assertTrue(plain.out)

@@ -2,7 +2,7 @@
 """What is recorded of parameters and buffers, and when."""
 import unittest
 
-from traced import Case
+from traced import Case, Warm
 
 # Each fragment has names of its own; what begins with SETUP's has a model, an optimizer and a batch.
 SETUP = """
@@ -167,7 +167,7 @@ for number, (setup, fragment) in enumerate(FRAGMENTS):
 """
 
 
-class Variables(Case):
+class Variables(Warm):
     @classmethod
     def setUpClass(cls):
         case = cls("test_nothing_failed")
@@ -344,7 +344,7 @@ class Variables(Case):
         self.assertLessEqual({n for n in weights if n.startswith("hiding.")}, graded)
 
 
-class Chosen(Case):
+class Chosen(Warm):
     def test_models_to_track(self):
         run = self.traced(SETUP + "other = Net(); third = Net()\nfor m in (model, other, third): m(x)\n",
                           options=["--models-to-track", "other,third"])
@@ -352,7 +352,7 @@ class Chosen(Case):
         self.assertEqual(roots, {"other", "third"})
 
 
-class Budget(Case):
+class Budget(Warm):
     def run_script(self, text, options):
         run = self.traced(text, options=options)
         self.assertEqual((run.code, run.err), (0, ""))

@@ -13,6 +13,9 @@ import tempfile
 import textwrap
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from warm import warm_python  # noqa: E402
+
 BIN = pathlib.Path(os.environ.get("TRAINCHECK_BIN", "build/bin"))
 PYTHON = os.environ.get("TRAINCHECK_TEST_PYTHON", sys.executable)
 OURS = "traincheck-collect: "
@@ -69,6 +72,7 @@ def decode(path):
 
 class Case(unittest.TestCase):
     maxDiff = None
+    python = PYTHON
 
     def setUp(self):
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="tc-collect-"))
@@ -85,10 +89,10 @@ class Case(unittest.TestCase):
         return Run(done, folder)
 
     def plain(self, text, *args):
-        return self.execute([PYTHON, self.script(text), *args], None)
+        return self.execute([self.python, self.script(text), *args], None)
 
-    def collect(self, *args, python=PYTHON, folder="trace", env=None, stdin=None):
-        options = ["--python", python, "-o", self.work / folder]
+    def collect(self, *args, python=None, folder="trace", env=None, stdin=None):
+        options = ["--python", python or self.python, "-o", self.work / folder]
         return self.execute([BIN / "traincheck-collect", *options, *args], self.work / folder, env, stdin)
 
     def traced(self, text, *args, options=()):
@@ -108,98 +112,27 @@ class Case(unittest.TestCase):
                 and all(r.get(key) == value for key, value in wanted.items())]
 
 
-# Each line of stdin is [folder, environment, script, arguments...]. The script runs there in a child, as __main__.
-IN_CHILDREN = """
-import atexit, json, os, runpy, sys, threading, traceback
-import torch._dynamo  # an optimizer would import it, in each child
-
-def redirect(number, path):
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(file, number)
-    os.close(file)
-
-def enter(folder, env):
-    os.chdir(folder)
-    redirect(1, "stdout")
-    redirect(2, "stderr")
-    os.environ.update(env)
-    sys.path[0] = os.path.dirname(sys.argv[0])
-    if "PYTHONPATH" in env:
-        sys.path.insert(1, env["PYTHONPATH"])
-
-def run():
-    try:
-        runpy.run_path(sys.argv[0], run_name="__main__")
-        code = 0
-    except Exception:
-        traceback.print_exc()
-        code = 1
-    threading._shutdown()
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)  # to take torch down takes longer than most scripts
-
-for line in sys.stdin:
-    folder, env, *sys.argv = json.loads(line)
-    child = os.fork()
-    if not child:
-        enter(folder, env)
-        run()
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-
-
 class Warm(Case):
-    """Scripts run in children of an interpreter that has imported torch, as that takes longer than most scripts. The agent is
-    in that interpreter from its start, and a child is traced as a process of its own. For `collect` of `Case` is what a test
-    asks of the collector itself: what it says, its exit status, how the script is started."""
+    """Scripts run in children of an interpreter that has imported torch (warm.py), as importing it takes longer than most scripts. Names
+    in `host_env` are read when a process starts: the children get such an interpreter of their own."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls._hosts = {}
+    host_env = {}
 
-    @classmethod
-    def _host(cls, command, env):
-        """The process that runs `command` in `env` for this class, and the folder of its traces."""
-        key = command, tuple(env.items())
-        if key not in cls._hosts:
-            folder = pathlib.Path(tempfile.mkdtemp(prefix="tc-warm-"))
-            cls.addClassCleanup(shutil.rmtree, folder, True)
-            (folder / "host.py").write_text(IN_CHILDREN)
-            into = ("-o", folder / "trace") if len(command) > 1 else ()
-            words = [str(word) for word in (*command, *into, folder / "host.py")]
-            process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder,
-                                       env={**os.environ, **env})
-            cls.addClassCleanup(process.__exit__, None, None, None)
-            cls._hosts[key] = process, folder / "trace"
-        return cls._hosts[key]
+    @property
+    def python(self):
+        return warm_python(**self.host_env)
 
-    def _run(self, host, script, args, env, folder=None):
-        """One script in a child, which has `env` besides; the files of its trace are moved to `folder`."""
-        process, traces = host
-        request = [str(self.work), env or {}, str(script), *map(str, args)]
-        print(json.dumps(request), file=process.stdin, flush=True)
-        answer = process.stdout.readline()
-        self.assertTrue(answer, f"it ended: {process.args}")
-        if folder:
-            shutil.rmtree(folder, True)
-            folder.mkdir()
-            for file in traces.glob("trace_*"):
-                file.rename(folder / file.name)
-        out, err = ((self.work / name).read_text() for name in ("stdout", "stderr"))
-        return Run(subprocess.CompletedProcess(request, int(answer), out, err), folder)
+    def execute(self, command, folder, env=None, stdin=None):
+        return super().execute(command, folder, {**self.host_env, **(env or {})}, stdin)
 
-    def plain(self, text, *args, env=None):
-        return self._run(self._host((PYTHON,), {}), self.script(text), args, env)
-
-    def trace_script(self, script, *args, options=(), env=None, folder="trace", host_env=None):
-        """`host_env` is what the agent, or the loader of libraries, reads when the process starts."""
-        host = self._host((BIN / "traincheck-collect", "-q", "--python", PYTHON, *options), host_env or {})
-        return self._run(host, script, args, env, self.work / folder)
+    def trace_script(self, script, *args, options=(), env=None, folder="trace"):
+        return self.collect("--overwrite", *options, script, *args, folder=folder, env=env)
 
     def traced(self, text, *args, options=(), env=None):
         return self.trace_script(self.script(text), *args, options=options, env=env)
+
+    def plain(self, text, *args, env=None):
+        return self.execute([self.python, self.script(text), *args], None, env)
 
 
 MARK = 70_000_000  # seeds that no test uses
@@ -260,11 +193,12 @@ class InTurn(Case):
     own: to import torch takes longer than most of them. A script that fails fails the class."""
 
     PLAIN_TOO = False
+    HOST = Warm
 
     @classmethod
     def setUpClass(cls):
         tests = {name: test.text for name in dir(cls) for test in [getattr(cls, name)] if hasattr(test, "text")}
-        host = Case()
+        host = cls.HOST()
         host.setUp()
         cls.addClassCleanup(host.doCleanups)
         paths = []
@@ -274,7 +208,7 @@ class InTurn(Case):
         together = host.script(IN_TURN, "in_turn.py")
         runs = [host.collect(together, *paths)]
         if cls.PLAIN_TOO:
-            runs.append(host.execute([PYTHON, together, *paths], None))
+            runs.append(host.execute([host.python, together, *paths], None))
         for run in runs:
             if run.code != 0:
                 raise AssertionError(run.err.replace("\x1e", "") + run.said)
