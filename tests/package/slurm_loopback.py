@@ -57,8 +57,9 @@ def free_port():
 class Loopback:
     """Runs between start() and stop(); `environment` is what commands of Slurm need."""
 
-    def __init__(self, folder):
-        self.folder, self.processes = pathlib.Path(folder), []
+    def __init__(self, folder, more=""):
+        """more: lines of slurm.conf."""
+        self.folder, self.more, self.processes = pathlib.Path(folder), more, []
         self.environment = {"SLURM_CONF": str(self.folder / "slurm.conf")}
 
     def _daemon(self, *command):
@@ -77,7 +78,7 @@ class Loopback:
         host = socket.gethostname().split(".")[0]
         (self.folder / "slurm.conf").write_text(CONF.format(
             host=host, port=free_port(), other_port=free_port(), folder=self.folder, cpus=os.cpu_count(),
-            user=subprocess.check_output(["id", "-un"], text=True).strip()))
+            user=subprocess.check_output(["id", "-un"], text=True).strip()) + self.more)
         self._daemon("munged", "--foreground", "--force", f"--socket={self.folder}/munge.socket", f"--key-file={key}",
                      f"--pid-file={self.folder}/munged.pid", f"--seed-file={self.folder}/munged.seed", "--syslog")
         self._wait(lambda: (self.folder / "munge.socket").exists(), "munged")

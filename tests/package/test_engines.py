@@ -12,6 +12,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import fleet
@@ -100,11 +101,36 @@ class Mpi(Engine):
 
 
 class Slurm(Engine):
-    def test_bytes(self):
-        cluster = slurm_loopback.Loopback(self.work / "slurm")
+    def start(self, more=""):
+        cluster = slurm_loopback.Loopback(self.work / "slurm", more)
         cluster.folder.mkdir()
         cluster.start()
         self.addCleanup(cluster.stop)
+        return cluster
+
+    def test_the_epilog_checks_the_job_that_has_ended(self):
+        """slurmctld runs it itself, of a job whose weights stop to change."""
+        libtraincheck.infer(self.traces, "one.jsonl", specific=True)
+        write_loop(self.work / "broken", broken_from=3)
+        for name in ("runs", "checks", "metrics"):
+            (self.work / name).mkdir()
+        epilog, job = self.work / "epilog", self.work / "job"
+        epilog.write_text(f"#!/bin/sh\nexport PATH={live.BIN}:$PATH TRACES={self.work}/runs CHECKS={self.work}/checks "
+                          f"METRICS={self.work}/metrics INVARIANTS={self.work}/one.jsonl\nexec {EXAMPLES.parent}/monitoring/epilog.sh\n")
+        job.write_text(f"#!/bin/sh\ncp -r {self.work}/broken {self.work}/runs/$SLURM_JOB_ID\n")
+        for script in (epilog, job):
+            script.chmod(0o755)
+        cluster = self.start(f"EpilogSlurmctld={epilog}\n")
+        number = cluster.command("sbatch", "--parsable", f"--output={self.work}/log", str(job)).strip()
+        metrics, end = self.work / "metrics" / f"traincheck_{number}.prom", time.monotonic() + fleet.PATIENCE
+        while not metrics.exists():
+            self.assertLess(time.monotonic(), end, (cluster.folder / "slurmctld.log").read_text()[-2000:])
+            time.sleep(0.1)
+        self.assertRegex(metrics.read_text(), f'traincheck_findings{{run="{number}"}} [1-9]')
+        self.assertTrue((self.work / "checks" / number / "report.html").exists())
+
+    def test_bytes(self):
+        cluster = self.start()
         self.run_example("on_slurm", self.work / "logs", "fleet.jsonl", **cluster.environment)
         self.assert_fleet_is_one_machine()
         self.assertRegex((cluster.folder / "slurmctld.log").read_text(), r"sched: Allocate JobId=\d+ ")  # its end may be logged after the result is there
