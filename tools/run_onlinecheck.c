@@ -10,6 +10,7 @@
 #include "hang_told.h"
 #include "online/loop.h"
 #include "online/online.h"
+#include "trace/bytes.h"
 
 struct onlinecheck {
     struct tc_app *app;
@@ -89,6 +90,12 @@ enum tc_status onlinecheck_run(struct tc_app *app, void *options_, struct tc_err
     struct tc_check_result result = {0};
     if (options->watch)
         return check_watch(app, options, err);
+    if (options->traces.n && tc_bytes_is_remote(options->traces.items[0]))
+        return tc_error_set(
+            err, TC_E_USAGE,
+            "%s: a live check follows a folder of this machine; libtraincheck.check() "
+            "of the Python package reads paths with a scheme",
+            options->traces.items[0]);
     tc_loop_use_own_memory();
     enum tc_status status = check_begin(app, options, err);
     if (status != TC_OK)

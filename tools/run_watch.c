@@ -24,9 +24,11 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "report/fleet.h"
+#include "report/run.h"
 #include "script_of.h"
 
 #define LOOK_MS  500                  /* between looks at the folder */
+#define MAX_NEW  16                   /* runs that one look begins: of thousands most have ended */
 #define PAGE_NS  UINT64_C(5000000000) /* between two versions of the page */
 #define MAX_TEXT ((size_t)1 << 20)    /* of a line of a check; what is longer is not told */
 
@@ -44,7 +46,7 @@ struct watch {
     struct tc_strtab *known;      /* names that were met, now or by an earlier watch */
     TC_VEC(struct followed) runs; /* that go on */
     char *lines, *page;           /* paths of runs.jsonl and index.html */
-    uint64_t page_ns;
+    uint64_t page_ns, looked_ns;
     bool is_page_old;
 };
 
@@ -344,28 +346,40 @@ static void each_line(const struct watch *watch, void (*take)(void *context, str
     tc_strbuf_release(&text);
 }
 
-typedef TC_VEC(struct tc_json *) run_lines;
+/* The last line of each run. */
+struct run_lines {
+    TC_VEC(struct tc_json *) all;
+    struct tc_strtab *runs; /* a symbol is an index into all */
+};
 
 static void keep(void *context, struct tc_json *line)
 {
-    run_lines *lines = context;
+    struct run_lines *lines = context;
+    const char *run = tc_json_text(tc_json_get(line, "run"));
+    const size_t i = tc_strtab_intern_text(lines->runs, run ? run : "");
 
-    tc_vec_push(lines, line);
+    if (i == lines->all.n) {
+        tc_vec_push(&lines->all, line);
+        return;
+    }
+    tc_json_free(lines->all.items[i]);
+    lines->all.items[i] = line;
 }
 
 static void write_page(struct watch *watch)
 {
-    run_lines lines = {0};
+    struct run_lines lines = {.runs = tc_strtab_new()};
     struct tc_strbuf page = TC_STRBUF_INIT;
     struct tc_error err;
 
     each_line(watch, keep, &lines);
-    tc_fleet_page(lines.items, lines.n, &page);
+    tc_fleet_page(lines.all.items, lines.all.n, &page);
     if (tc_fs_write(watch->page, page.text, page.size, &err) != TC_OK)
         tc_app_error(watch->app, "%s", err.text);
-    for (size_t i = 0; i < lines.n; i++)
-        tc_json_free(lines.items[i]);
-    tc_vec_release(&lines);
+    for (size_t i = 0; i < lines.all.n; i++)
+        tc_json_free(lines.all.items[i]);
+    tc_vec_release(&lines.all);
+    tc_strtab_free(lines.runs);
     tc_strbuf_release(&page);
     watch->is_page_old = false;
     watch->page_ns = tc_clock_ns();
@@ -381,11 +395,13 @@ static bool meet_name(struct watch *watch, const char *name)
     return tc_strtab_count(watch->known) > n;
 }
 
+/* A run that no check could judge, as the disk was full for one, is followed again. */
 static void meet_again(void *context, struct tc_json *line)
 {
     const char *trace = tc_json_text(tc_json_get(line, "run"));
+    const char *verdict = tc_json_text(tc_json_get(line, "verdict"));
 
-    if (trace)
+    if (trace && !(verdict && !strcmp(verdict, "unread")))
         meet_name(context, tc_fs_base(trace));
     tc_json_free(line);
 }
@@ -404,9 +420,10 @@ static bool is_trace(const char *path)
     return is_one;
 }
 
-/* A run that has not told yet what it is of is looked at again. */
-static void meet_run(struct watch *watch, const char *name, const char *path)
+/* A run that has not told yet what it is of is looked at again. Has one begun to be followed? */
+static bool meet_run(struct watch *watch, const char *name, const char *path)
 {
+    const size_t n = watch->runs.n;
     bool has_begun;
     char *script = script_of_trace(path, &has_begun);
 
@@ -414,20 +431,22 @@ static void meet_run(struct watch *watch, const char *name, const char *path)
         begin_run(watch, name, script);
     else
         tc_free(script);
+    return watch->runs.n > n;
 }
 
 static void look(struct watch *watch)
 {
     char **names;
-    size_t n;
+    size_t n, n_new = 0;
 
+    watch->looked_ns = tc_clock_ns();
     if (tc_fs_list(watch->options->watch, &names, &n, NULL) != TC_OK)
         return; /* it comes, or comes back */
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && n_new < MAX_NEW; i++) {
         char *path = tc_fs_join(watch->options->watch, names[i]);
         const bool is_new = tc_strtab_find(watch->known, names[i], strlen(names[i])) == TC_NO_SYM;
         if (is_new && is_trace(path))
-            meet_run(watch, names[i], path);
+            n_new += meet_run(watch, names[i], path);
         tc_free(path);
     }
     tc_fs_list_free(names, n);
@@ -464,7 +483,8 @@ static void end_all(struct watch *watch)
 static void follow_all(struct watch *watch)
 {
     while (!tc_app_interrupted()) {
-        look(watch);
+        if (tc_clock_ns() - watch->looked_ns >= LOOK_MS * UINT64_C(1000000))
+            look(watch);
         wait_a_while(watch);
         reap(watch);
         if (watch->is_page_old && !watch->options->no_html_report &&
@@ -487,17 +507,34 @@ static enum tc_status validate(const struct check_options *o, struct tc_error *e
                             "no invariants given: -i FILE, or -i @all for the shipped ones");
     if (!o->output_dir)
         return tc_error_set(err, TC_E_USAGE, "--watch needs -o: the folder of all reports");
+    if (tc_fs_exists(o->watch) && !tc_fs_is_dir(o->watch))
+        return tc_error_set(err, TC_E_USAGE, "--watch names the folder of all runs: %s is none",
+                            o->watch);
     if (o->state || o->metrics || o->track.n || o->formats.n)
         return tc_error_set(err, TC_E_USAGE,
                             "--watch excludes --state, --metrics, --track and --format");
     return TC_OK;
 }
 
+/* A file that no check could read would end each of them. */
+static enum tc_status try_files(const struct watch *watch, struct tc_error *err)
+{
+    const struct tc_check_config config = check_config(watch->app, watch->options);
+    struct tc_check_result result;
+    struct tc_check check;
+    const enum tc_status status = tc_check_open(&check, &config, &result, NULL, err);
+
+    tc_check_close(&check);
+    return status;
+}
+
 static enum tc_status begin(struct watch *watch, int *lock, struct tc_error *err)
 {
     const struct check_options *o = watch->options;
-    enum tc_status status = tc_fs_mkdirs(o->output_dir, err);
+    enum tc_status status = try_files(watch, err);
 
+    if (!status)
+        status = tc_fs_mkdirs(o->output_dir, err);
     if (!status)
         status = tc_fs_may_fill(o->output_dir, err);
     if (!status)
@@ -525,6 +562,8 @@ enum tc_status check_watch(struct tc_app *app, const struct check_options *optio
         return status;
     app->quiet = options->quiet;
     tc_app_catch_signals();
+    if (!tc_fs_exists(options->watch))
+        tc_app_say(app, "waiting for %s", options->watch);
     follow_all(&watch);
     script_sets_release(&watch.sets);
     tc_strtab_free(watch.known);

@@ -109,6 +109,21 @@ class Watch(live.Case):
         self.assertNotIn("runs/one", again.stderr())
         self.assertEqual([line["run"] for line in self.lines()], ["runs/one", "runs/two"])
 
+    def test_a_run_that_could_not_be_checked_is_followed_by_a_new_watch(self):
+        """Its reports cannot be written for now; of its two lines the page shows the last."""
+        write_loop(self.root / "one", argv=["a.py"])
+        (self.work / "out").mkdir()
+        (self.work / "out" / "one").write_text("in the way")
+        checker = self.watch()
+        self.wait_for_lines(1)
+        self.end(checker)
+        (self.work / "out" / "one").unlink()
+        checker = self.watch()
+        self.wait_for_lines(2)
+        self.end(checker)
+        self.assertEqual([line["verdict"] for line in self.lines()], ["unread", "passed"])
+        self.assertIn("<h1>1 run: 1 passed</h1>", (self.work / "out" / "index.html").read_text())
+
     @unittest.skipIf(IS_SANITIZED, "a sanitizer keeps what is freed")
     def test_memory_is_flat(self):
         """Of runs that have ended nothing is kept but their names."""
@@ -123,7 +138,43 @@ class Watch(live.Case):
         self.end(checker)
         self.assertLess(peaks[1] - peaks[0], 512, peaks)  # kB, and fifty runs more
 
+    def test_what_is_there_is_not_followed_all_at_once(self):
+        """Of a folder with many runs most have ended; a process for each would be too many."""
+        for i in range(60):
+            write_loop(self.root / f"run{i}", steps=3, argv=["a.py"])
+        checker, most = self.watch("-q"), 0
+        while len(self.lines()) < 60:
+            children = pathlib.Path(f"/proc/{checker.process.pid}/task/{checker.process.pid}/children").read_text().split()
+            most = max(most, len(children))
+            self.assertIsNone(checker.process.poll())
+            time.sleep(0.02)
+        self.end(checker)
+        self.assertLess(most, 60)
+
+    def test_a_folder_that_is_not_there_yet(self):
+        self.root.rmdir()
+        checker = self.watch()
+        checker.wait_for(checker.err, "waiting for runs")
+        self.root.mkdir()
+        write_loop(self.root / "one", argv=["a.py"])
+        self.wait_for_lines(1)
+        self.end(checker)
+
+    def test_a_file_of_invariants_that_cannot_be_read(self):
+        """It is said at once: else each run would be taken for checked."""
+        write_loop(self.root / "one", argv=["a.py"])
+        (self.work / "bad.jsonl").write_text("hello\n")
+        for name in ("nowhere.jsonl", "bad.jsonl"):
+            p = live.run("onlinecheck", "--watch", "runs", "-i", name, "-o", "out", cwd=self.work)
+            self.assertEqual(p.returncode, 2)
+            self.assertIn(name, p.stderr.decode())
+        self.assertFalse((self.work / "out").exists())
+
     def test_usage(self):
+        p = live.run("onlinecheck", "--watch", "a.jsonl", "-i", "a.jsonl", "-o", "out", cwd=self.work)
+        self.assertEqual((p.returncode, b"a.jsonl is none" in p.stderr), (2, True))
+        p = live.run("onlinecheck", "s3://bucket/run", "-i", "a.jsonl", cwd=self.work)
+        self.assertEqual((p.returncode, b"follows a folder of this machine" in p.stderr), (2, True))
         for args, text in (((), "needs -o"), (("-o", "out", "trace"), "is one more"), (("-o", "out", "--state", "s"), "--watch excludes")):
             p = live.run("onlinecheck", "--watch", "runs", "-i", "a.jsonl", *args, cwd=self.work)
             self.assertEqual(p.returncode, 2)
