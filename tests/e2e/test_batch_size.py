@@ -15,6 +15,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from warm import warm_python  # noqa: E402
+
 SCRIPTS = {
     "examples/digits/train.py": 72,
     "examples/spirals/train.py": 50,
@@ -60,9 +63,10 @@ def main():
     parser.add_argument("scripts", nargs="*", default=list(SCRIPTS))
     options = parser.parse_args()
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    traced = warm_python(options.python.absolute(), ["sklearn.datasets"], OMP_NUM_THREADS="1")
 
     def run(tool, *args, cwd, code=0):
-        python = ["--python", options.python.absolute()] if tool == "collect" else []
+        python = ["--python", traced] if tool == "collect" else []
         command = [str(word) for word in (options.bin.resolve() / f"traincheck-{tool}", *python, *args)]
         p = subprocess.run(command, cwd=cwd, env=env, text=True, capture_output=True, check=False)
         assert code is None or p.returncode == code, f"{command} ended with {p.returncode}:\n{p.stdout}{p.stderr}"

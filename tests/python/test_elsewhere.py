@@ -8,7 +8,7 @@ import os
 import pathlib
 import unittest
 
-from traced import BIN, Case
+from traced import BIN, PYTHON, Warm
 
 STANDIN = os.environ.get("TRAINCHECK_STANDIN", "build/tests/python/standin/libcuda.so.1")
 HERE = pathlib.Path(__file__).resolve().parent
@@ -554,7 +554,7 @@ def content(records):
             if record.get("code") not in ("no-kernel", "no-memory", "waited")]
 
 
-class Compared(Case):
+class Compared(Warm):
     """Tensors on the CPU are taken for those of another device, and leave the trace that they leave otherwise."""
     STANDS_IN = {"TRAINCHECK_TEST_ELSEWHERE": "1"}
     known = {}  # runs that know only the CPU
@@ -567,8 +567,8 @@ class Compared(Case):
             self.known[key] = run, [run.records(file) for file in run.files()]
         return self.known[key]
 
-    def run_there(self, script, options=(), args=(), **env):
-        there = self.collect("--overwrite", *options, script, *args, folder="elsewhere", env={**self.STANDS_IN, **env})
+    def run_there(self, script, options=(), args=(), python=None, **env):
+        there = self.collect("--overwrite", *options, script, *args, python=python, folder="elsewhere", env={**self.STANDS_IN, **env})
         self.assertEqual(there.code, 0, there.err)
         return there
 
@@ -664,8 +664,8 @@ class Late(Compared):
 
 
 class ByDriver(Compared):
-    STANDS_IN = {"TRAINCHECK_TEST_ELSEWHERE": "cuda", "LD_LIBRARY_PATH": str(pathlib.Path(STANDIN).resolve().parent), "STANDIN": STANDIN,
-                 "STANDIN_SCRIPT": str(HERE / "standin_kernel.py")}
+    host_env = {"LD_LIBRARY_PATH": str(pathlib.Path(STANDIN).resolve().parent)}
+    STANDS_IN = {"TRAINCHECK_TEST_ELSEWHERE": "cuda", "STANDIN": STANDIN, "STANDIN_SCRIPT": str(HERE / "standin_kernel.py"), **host_env}
 
     def assert_failures_cost_no_more_than_the_kernel(self, all_cases, unheard, told=None, **env):
         script = self.script(FAILING)
@@ -776,7 +776,7 @@ class Kernel(ByDriver):
         self.assertEqual(checked.code, 0, checked.out + checked.err)
 
     def test_a_queue_that_is_full_waits_and_says_so(self):
-        _, there = self.compare_text(HELD, STANDIN_PROMPT="1")
+        _, there = self.compare_text(HELD, python=PYTHON, STANDIN_PROMPT="1")  # a process ends once
         self.assertEqual(there.out, "True\n")
         self.assertEqual([r["count"] > 0 for r in there.records() if r.get("code") == "waited"], [True])
 

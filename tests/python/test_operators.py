@@ -3,7 +3,7 @@
 import sys
 import unittest
 
-from traced import Case
+from traced import PYTHON, Warm
 
 SCRIPT = """
 import torch
@@ -83,7 +83,7 @@ for batch in torch.utils.data.DataLoader(Noisy(), batch_size=40): pass
 """
 
 
-class Operators(Case):
+class Operators(Warm):
     def calls(self, *options):
         run = self.traced(SCRIPT, options=options)
         self.assert_no_errors(run)
@@ -138,7 +138,7 @@ class Operators(Case):
         self.assertEqual([r["code"] for r in run.records() if r["type"] == "note"], ["loop"])
 
     def test_draws_outside_of_torch(self):
-        run = self.traced(DRAWS)
+        run = self.collect(self.script(DRAWS), python=PYTHON)  # which imports NumPy below the agent
         self.assert_no_errors(run)
         role = {r["fn"]: r["role"] for r in run.records() if r["type"] == "api"}
         calls = [r for r in run.records() if r["type"] == "call" and role[r["fn"]] == "draw"]
