@@ -5,7 +5,7 @@ import re
 import textwrap
 import unittest
 
-from traced import BIN, PYTHON, Case
+from traced import BIN, PYTHON, Warm
 
 SCRIPT = """
 import copy, json, math, time
@@ -38,7 +38,7 @@ main()
 """
 
 
-class Named(Case):
+class Named(Warm):
     def calls_of(self, run, *roles):
         self.assert_no_errors(run)
         role = {r["fn"]: r["role"] for r in run.records() if r["type"] == "api"}
