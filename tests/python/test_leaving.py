@@ -3,6 +3,7 @@
 
 The traced calls are those of a small package, so that no test needs torch.
 """
+import concurrent.futures
 import errno
 import json
 import os
@@ -37,9 +38,12 @@ class Leaving(Case):
                             env={**self.env, **(env or {})})
 
     def same(self, text, *options):
-        """Traced and plain runs end alike; returns the traced one."""
-        plain = self.execute([PYTHON, self.script(START + text)], None, self.env)
-        run = self.trace(text, *options)
+        """Traced and plain runs end alike; returns the traced one. Most of them sleep, so they do it at the same time."""
+        script = self.script(START + text)
+        with concurrent.futures.ThreadPoolExecutor() as beside:
+            job = beside.submit(self.execute, [PYTHON, script], None, self.env)
+            run = self.collect("--instrument", "yard", *options, script, env=self.env)
+            plain = job.result()
         self.assertEqual((run.code, run.out, run.err), (plain.code, plain.out, plain.err))
         return run
 
