@@ -91,7 +91,7 @@ static struct average average_of(const struct tc_hearing *h, int64_t root)
 {
     struct progress *progress = tc_hearing_state(h);
     struct average *average = tc_map_struct(&progress->averages, (uint64_t)root, sizeof(*average));
-    const uint64_t version = 1 + progress->n_changes + h->event->process->variables.n;
+    const uint64_t version = 1 + progress->n_changes + h->event->process->n_variables;
 
     if (average->version != version)
         *average = look_at(h, root);

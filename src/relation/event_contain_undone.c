@@ -106,7 +106,7 @@ static struct survey take_writes(struct writes *writes, const struct tc_process 
  * those of a teacher that never trains stay untrained for the whole run. */
 static bool is_news(struct writes *writes, const struct tc_process *process, int64_t root)
 {
-    const uint64_t now = writes->n + process->variables.n;
+    const uint64_t now = writes->n + process->n_variables;
     bool is_new;
     uint64_t *looked = tc_map_at(&writes->looked, (uint64_t)root, &is_new);
     const bool is_news = is_new || *looked != now;

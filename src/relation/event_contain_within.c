@@ -163,7 +163,7 @@ static void on_change(struct within_state *s, struct tc_strtab *symbols,
     else if (!is_made && left->data != v->data)
         tc_vec_push(&s->foreign, ((struct foreign){.process = event->process,
                                                    .serial = v->serial,
-                                                   .n_known = event->process->variables.n}));
+                                                   .n_known = event->process->n_variables}));
     if (is_made)
         left->data = v->data;
     if (!around || stage != TC_SYM_TRAINING)
@@ -179,12 +179,11 @@ static void on_change(struct within_state *s, struct tc_strtab *symbols,
  * while a model is rebuilt stays. */
 static bool is_rebuilt(const struct foreign *who, const struct tc_variable *v)
 {
-    const struct tc_map *variables = &who->process->variables;
     const struct tc_variable *other;
 
-    if (variables->n == who->n_known)
+    if (who->process->n_variables == who->n_known)
         return false;
-    for (size_t pos = 0; (other = tc_map_next(variables, &pos));)
+    for (size_t pos = 0; (other = tc_map_next(&who->process->variables, &pos));)
         if (other->kind == TC_SYM_PARAMETER && other->root == v->root && other->requires_grad &&
             other->stepped < 0)
             return true;

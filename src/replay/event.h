@@ -96,6 +96,8 @@ struct tc_variable {
     bool was_tiny;         /* a gradient was next to nothing once */
     bool is_sharded;       /* other processes hold other parts of it */
     tc_sym part;           /* which part this is, as JSON text; TC_NO_SYM where that is not told */
+    uint64_t used;         /* window in which it was last told or stepped, see rest.h */
+    bool is_in_use;        /* an optimizer has stepped it */
     bool is_setting;       /* an example about one: it has a name and a kind alone */
     tc_sym training;       /* true, false or null: mode of the owner */
     struct tc_write {      /* the last call that wrote to it in place; fn TC_NO_SYM: none */
@@ -185,6 +187,9 @@ struct tc_process {
     bool is_skipped;         /* in steps that are left out */
     unsigned n_gaps;         /* such stretches so far */
     struct tc_map variables; /* serial → struct tc_variable * */
+    struct tc_map resting;   /* the same of those that are out of use, see rest.h */
+    uint64_t n_variables;    /* in both */
+    struct tc_map called;    /* serial of a model → window of its last call */
     struct tc_map settings;  /* serial → struct tc_settings * */
     struct tc_map pauses;  /* optimizer → 0, or 1 + its steps in a row that had no gradient after
                                one that had */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "replay/rest.h"
 #include "replay/setting.h"
 #include "replay/span.h"
 #include "replay/symbols.h"
@@ -154,6 +155,8 @@ static void on_call(struct tc_replay *replay, struct track *track, const struct 
     track->first_id = record->id < track->first_id ? record->id : track->first_id;
     call->window = track->process.window.number;
     call->is_partial = track->process.is_skipped;
+    if (call->is_root)
+        tc_rest_called(&track->process, tc_value_int(tc_value_get(call->self, "id"), TC_NONE));
     if (call->n_params)
         tc_variable_survey(&track->process, call);
     if (call->role == TC_ROLE_STEP && !record->params)

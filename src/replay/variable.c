@@ -11,13 +11,14 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "replay/rest.h"
 #include "replay/span.h"
 #include "replay/symbols.h"
 #include "trace/scan.h"
 
 const struct tc_variable *tc_process_variable(const struct tc_process *process, int64_t serial)
 {
-    return tc_map_find(&process->variables, (uint64_t)serial);
+    return tc_rest_find(process, serial);
 }
 
 static tc_sym share(size_t n, size_t of)
@@ -60,8 +61,7 @@ void tc_variable_write(const struct tc_process *process, const struct tc_strtab 
     if ((call->role != TC_ROLE_FILL && call->role != TC_ROLE_OPERATOR) || call->raised ||
         !is_in_place(tc_strtab_text(symbols, call->fn)))
         return;
-    variable = tc_map_find(&process->variables,
-                           (uint64_t)tc_value_int(tc_value_get(call->self, "id"), TC_NONE));
+    variable = tc_rest_find(process, tc_value_int(tc_value_get(call->self, "id"), TC_NONE));
     if (variable)
         variable->written = (struct tc_write){.fn = call->fn,
                                               .at = call->at,
@@ -70,12 +70,13 @@ void tc_variable_write(const struct tc_process *process, const struct tc_strtab 
                                               .id = call->id};
 }
 
-void tc_variable_settle(const struct tc_process *process, const struct tc_call *call)
+void tc_variable_settle(struct tc_process *process, const struct tc_call *call)
 {
     for (size_t i = 0; i < call->n_params; i++) {
-        struct tc_variable *v = tc_map_find(&process->variables, (uint64_t)call->params[i]);
+        struct tc_variable *v = tc_rest_find(process, call->params[i]);
         if (!v)
             continue;
+        tc_rest_stepped(process, v);
         if (v->written.id < v->stepped)
             v->written.fn = TC_NO_SYM;
         v->stepped = call->id;
@@ -106,15 +107,20 @@ void tc_process_free_variables(struct tc_process *process)
 
     for (size_t pos = 0; (variable = tc_map_next(&process->variables, &pos));)
         tc_free(variable->attrs);
+    for (size_t pos = 0; (variable = tc_map_next(&process->resting, &pos));)
+        tc_free(variable->attrs);
     tc_map_release_structs(&process->variables);
+    tc_map_release_structs(&process->resting);
+    tc_map_release(&process->called);
 }
 
 static struct tc_variable *variable_at(struct tc_process *process, int64_t serial, bool *is_new)
 {
-    uint64_t *slot = tc_map_at(&process->variables, (uint64_t)serial, is_new);
+    struct tc_variable *variable = tc_rest_find(process, serial);
 
+    *is_new = !variable;
     if (*is_new) {
-        struct tc_variable *variable = tc_calloc(1, sizeof(*variable));
+        variable = tc_calloc(1, sizeof(*variable));
         variable->serial = serial;
         variable->algorithm = process->digest;
         variable->root = variable->left_step = TC_NONE;
@@ -126,9 +132,11 @@ static struct tc_variable *variable_at(struct tc_process *process, int64_t seria
         variable->dtype = variable->first_dtype = TC_SYM_NULL;
         variable->part = variable->written.fn = TC_NO_SYM;
         variable->first_shape = TC_NO_SYM;
-        *slot = (uintptr_t)variable;
+        tc_map_put(&process->variables, (uint64_t)serial, (uintptr_t)variable);
+        process->n_variables++;
     }
-    return (struct tc_variable *)(uintptr_t)*slot;
+    tc_rest_told(process, variable);
+    return variable;
 }
 
 /* One record being applied. */

@@ -20,7 +20,7 @@ struct tc_applied tc_variable_apply(struct tc_process *process, struct tc_strtab
 /* Note in the call what the variables it owns are like as it begins. */
 void tc_variable_survey(const struct tc_process *process, struct tc_call *call);
 /* The optimizer step `call` is over: what it leaves is what the next one should find. */
-void tc_variable_settle(const struct tc_process *process, const struct tc_call *call);
+void tc_variable_settle(struct tc_process *process, const struct tc_call *call);
 /* The call is over: if it writes to its receiver, a variable, note that; own: the function of the
  * script around it, or NULL. */
 void tc_variable_write(const struct tc_process *process, const struct tc_strtab *symbols,

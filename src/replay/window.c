@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "replay/rest.h"
 #include "replay/symbols.h"
 
 /* Is nothing around the call but calls that hold whole training loops? */
@@ -263,6 +264,7 @@ void tc_window_next(struct tc_process *process, bool is_late)
 
     keep_early(window, is_late);
     window->number++;
+    tc_rest_look(process);
     window->begin_t = window->t;
     window->members.n = 0;
     window->has_step = window->has_autocast = window->is_pause = false;
