@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "plan/collective.h"
 #include "plan/eval.h"
 
 bool tc_story_has_all(const struct tc_story *s, const struct tc_part *parts)
@@ -181,6 +182,58 @@ uint32_t tc_story_origin(struct tc_story *s, uint32_t op, const struct tc_relate
     return op;
 }
 
+bool tc_story_is_odd_multiple(struct tc_story *s, uint32_t op)
+{
+    const struct tc_related *r = tc_story_relation(s, op);
+
+    return r->is_found && !r->is_zero && (r->num != 1 || r->den != 1) &&
+           !tc_story_factor_is_trusted(s, op);
+}
+
+static bool has_odd_multiple(struct tc_story *s, uint32_t op)
+{
+    for (uint32_t k = 0; k < s->nodes[op].n_deps; k++)
+        if (tc_story_is_odd_multiple(s, s->nodes[op].deps[k]))
+            return true;
+    return false;
+}
+
+/* A table of which each rank has some numbers, and 0 for all others, is a sum by its making. A
+ * factor beside it says more. */
+static bool is_sum_by_making(struct tc_story *s, uint32_t op, uint32_t dep)
+{
+    return s->nodes[dep].is_constant && has_odd_multiple(s, op);
+}
+
+static bool is_sum_over(const struct tc_story *s, const struct tc_plan_op *op,
+                        const struct tc_related *r)
+{
+    int64_t group = tc_collective_group(op);
+
+    if (op->rule->kind != TC_RULE_COLLECTIVE || group < 0 || !strstr(op->name, "reduce"))
+        return false;
+    uint32_t number = s->rank->groups[s->program->groups.items[group]];
+    for (unsigned a = 0; a < s->grid.n_axes; a++)
+        for (size_t i = 0; r->axes[a].kind == TC_PARTIAL && i < s->rank->mesh.n; i++)
+            if (s->rank->mesh.items[i].group == number &&
+                !strcmp(tc_strtab_text(s->parallel->names, s->rank->mesh.items[i].name),
+                        s->grid.names[a]))
+                return true;
+    return false;
+}
+
+uint32_t tc_story_sum_of_others(const struct tc_story *s, uint32_t op, const struct tc_related *r)
+{
+    const tc_plan_ops *ops = &s->program->ops;
+    uint32_t found = TC_NO_OP;
+
+    for (uint32_t i = (uint32_t)ops->n; i-- > op && *ops->items[op].node && !*ops->items[i].node;)
+        if (ops->items[i].n_reads && ops->items[i].reads[0]->numel > 1 &&
+            is_sum_over(s, &ops->items[i], r))
+            found = i;
+    return found;
+}
+
 /* How sure an operator is the one: 3 if it uses a part of a sum, 2 if its operands are whole, 1 if
  * they are those of a micro-batch; 0: it is not, as an operand is wrong. */
 static int front(struct tc_story *s, uint32_t op, uint32_t *partial)
@@ -194,7 +247,8 @@ static int front(struct tc_story *s, uint32_t op, uint32_t *partial)
     for (uint32_t k = 0; k < node->n_deps; k++) {
         if (!is_good(s, node->deps[k]))
             is_front = false;
-        else if (tc_relate_is_partial(tc_story_relation(s, node->deps[k]), &s->grid))
+        else if (tc_relate_is_partial(tc_story_relation(s, node->deps[k]), &s->grid) &&
+                 !is_sum_by_making(s, op, node->deps[k]))
             *partial = node->deps[k];
     }
     if (!is_front)

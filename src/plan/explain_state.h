@@ -17,6 +17,7 @@ struct tc_story_node {
     const struct tc_plan_init **inits; /* that it reads as they were before the step */
     uint32_t n_inits;
     bool is_wanted, is_related_known;
+    bool is_constant;      /* nothing that it is made of is drawn or received */
     bool is_incomplete;    /* no single-device value, as it is made from a part of one: a sum over
                               the rows of a micro-batch */
     struct tc_part *parts; /* of each rank of the grid, for its first output */
@@ -27,7 +28,9 @@ struct tc_story {
     const struct tc_plan_set *single, *parallel;
     struct tc_plan_verdict *verdict;
     const struct tc_plan_rank *rank; /* the one that is spoken of */
-    const struct tc_plan_program *program;
+    const struct tc_plan_program
+        *program;            /* once deps are found with an operator for each output */
+    const uint32_t *outs_at; /* of the rank's operators: the first of these; one more at the end */
     struct tc_grid grid;
     uint32_t *place;           /* of each rank in the grid, TC_NO_OP outside */
     uint64_t *families;        /* of each rank that is no copy: those that are searched together */
@@ -93,6 +96,12 @@ uint32_t tc_story_origin(struct tc_story *s, uint32_t op, const struct tc_relate
  * TC_NO_OP: none. */
 uint32_t tc_story_departure(struct tc_story *s, uint32_t start, uint32_t *partial);
 
+/* Is an operand, or this value of an operator, a multiple that no right result has, too? */
+bool tc_story_is_odd_multiple(struct tc_story *s, uint32_t op);
+/* The first operator after the backward pass that sums other gradients over an axis of which the
+ * value is Partial; TC_NO_OP: none, or the value is none of the backward pass. */
+uint32_t tc_story_sum_of_others(const struct tc_story *s, uint32_t op, const struct tc_related *r);
+
 /* ---- factor.c ------------------------------------------------------------------------------ */
 
 /* Where a value gets its factor, one after the other: operators whose factor no operand of theirs
@@ -149,6 +158,9 @@ void tc_story_tell_made(struct tc_story *s, uint32_t op, struct tc_strbuf *text)
 struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
                                              const struct tc_plan_judged *judged,
                                              const struct tc_related *r, uint32_t writer);
+/* Where the summand of an operator begins whose factor the others do not have; TC_NO_OP: it adds
+ * nothing, or equal multiples. */
+uint32_t tc_story_odd_operand(struct tc_story *s, uint32_t op);
 struct tc_plan_finding tc_story_tell_left_out(struct tc_story *s,
                                               const struct tc_plan_judged *judged, uint32_t op,
                                               uint32_t missing, uint32_t user);

@@ -102,6 +102,9 @@ static void tell_departure(struct tc_story *s, const struct tc_plan_judged *judg
         if (tc_story_is_short(s, op, s->nodes[op].deps[k]) &&
             came_with_message(s, judged, s->nodes[op].deps[k]))
             return;
+    uint32_t odd = partial == TC_NO_OP ? tc_story_odd_operand(s, op) : TC_NO_OP;
+    if (odd != TC_NO_OP && came_with_message(s, judged, odd))
+        return;
     if (!is_op_told(s, op))
         add_new(s, tc_story_tell_departure(s, judged, op, partial));
 }

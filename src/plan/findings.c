@@ -28,8 +28,8 @@ const char *tc_plan_keep(struct tc_plan_verdict *v, struct tc_strbuf *text)
 
 static void add_finding(struct tc_plan_verdict *v, struct tc_plan_finding f)
 {
-    const char **texts[] = {&f.kind, &f.text, &f.hint, &f.src,    &f.op,
-                            &f.mod,  &f.name, &f.axis, &f.details};
+    const char **texts[] = {&f.kind, &f.text, &f.hint, &f.src,     &f.op,
+                            &f.mod,  &f.name, &f.axis, &f.details, &f.via};
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         *texts[i] = *texts[i] ? *texts[i] : "";

@@ -41,7 +41,7 @@ static uint32_t turn_of(const struct tc_plan_program *p, size_t op)
 
     for (size_t i = op; *o->node && i-- > 0;) {
         const struct tc_plan_op *before = &p->ops.items[i];
-        if (before->src != o->src || before->node != o->node)
+        if (before->src != o->src || before->via != o->via || before->node != o->node)
             break;
         turn += before->name == o->name;
     }
@@ -52,15 +52,15 @@ struct tc_site tc_site_of(const struct tc_plan_program *p, size_t op)
 {
     const struct tc_plan_op *o = &p->ops.items[op];
 
-    return (struct tc_site){o->name, o->src, o->node, turn_of(p, op)};
+    return (struct tc_site){o->name, o->src, o->via, o->node, turn_of(p, op)};
 }
 
 bool tc_site_has(const struct tc_site *site, const struct tc_plan_program *p, size_t op)
 {
     const struct tc_plan_op *o = &p->ops.items[op];
 
-    return site->name == o->name && site->src == o->src && site->node == o->node &&
-           site->turn == turn_of(p, op);
+    return site->name == o->name && site->src == o->src && site->via == o->via &&
+           site->node == o->node && site->turn == turn_of(p, op);
 }
 
 static const struct tc_plan_axis *axis_of(const struct tc_plan_rank *rank, tc_sym name)
@@ -99,6 +99,7 @@ static struct tc_plan_op at_place_of(struct editor *e, const struct tc_plan_op *
                                .reads = one_tensor(e, from),
                                .n_reads = 1,
                                .src = old->src,
+                               .via = old->via,
                                .node = old->node,
                                .mod = old->mod,
                                .line = old->line};

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/strbuf.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "plan/element.h"
@@ -70,6 +71,8 @@ struct tc_plan_argument {
 
 struct tc_rule;
 
+#define TC_PLAN_CALLED_FROM ", from "
+
 struct tc_plan_op {
     const char *name; /* "aten.add.Tensor" */
     const struct tc_rule *rule;
@@ -78,6 +81,7 @@ struct tc_plan_op {
     const struct tc_plan_tensor *const *reads; /* all tensors among its arguments */
     uint32_t n_outs, n_reads, n_args;
     const char *src, *node, *mod; /* "" if unknown */
+    const char *via;              /* lines that called that of src, ", from " between them; "" */
     uint64_t line;                /* of the plan file */
     int64_t rng[2];
     uint64_t attributes; /* of one without a rule: hash of its arguments but for elements */
@@ -237,6 +241,11 @@ uint32_t tc_plan_group(struct tc_plan_set *set, const uint32_t *ranks, uint32_t 
  * it. -1: none. */
 int64_t tc_plan_peer(const struct tc_plan_set *set, const struct tc_plan_rank *rank,
                      const struct tc_plan_op *op);
+/* How much of the operator's via tells its call from others of the same line, in bytes. */
+size_t tc_plan_callers_told(const struct tc_plan_program *p, const struct tc_plan_op *op);
+/* ", called at train.py:51", if its line is called elsewhere, too. */
+void tc_plan_add_callers(const struct tc_plan_program *p, const struct tc_plan_op *op,
+                         struct tc_strbuf *out);
 /* The place of a rank in a group, or -1. */
 int64_t tc_plan_group_index(const struct tc_plan_group *group, uint32_t rank);
 

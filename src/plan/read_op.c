@@ -216,6 +216,20 @@ static const struct tc_rule *rule_of(struct tc_plan_set *set, const char *name)
     return (const struct tc_rule *)(uintptr_t)*rule;
 }
 
+/* As one text: it is compared as a whole. */
+static const char *read_callers(struct tc_plan_reader *r, const struct tc_value *via)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    for (uint32_t i = 0; via && via->kind == TC_VALUE_ARRAY && i < via->n; i++) {
+        struct tc_str line = tc_value_str(&via->items[i]);
+        tc_strbuf_addf(&text, "%s%.*s", i ? TC_PLAN_CALLED_FROM : "", (int)line.size, line.text);
+    }
+    const char *kept = tc_read_text(r, (struct tc_str){text.text, (uint32_t)text.size});
+    tc_strbuf_release(&text);
+    return kept;
+}
+
 enum tc_status tc_plan_read_op(struct tc_plan_reader *r, const struct tc_value *v, uint64_t number)
 {
     const struct tc_value *src = tc_value_get(v, "src"), *rng = tc_value_get(v, "rng"),
@@ -233,6 +247,7 @@ enum tc_status tc_plan_read_op(struct tc_plan_reader *r, const struct tc_value *
         op.src = tc_read_text(r, tc_value_str(&src->items[0]));
         op.node = tc_read_text(r, tc_value_str(&src->items[1]));
     }
+    op.via = read_callers(r, tc_value_get(v, "via"));
     op.draws = rng && rng->kind == TC_VALUE_ARRAY && rng->n == 2;
     for (int i = 0; op.draws && i < 2; i++)
         op.rng[i] = tc_value_int(&rng->items[i], 0);

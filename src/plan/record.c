@@ -47,11 +47,13 @@ static void find_reads(struct tc_story *s, const struct tc_plan_rank *rank, uint
     }
 }
 
-struct tc_story_node *tc_story_find_nodes(struct tc_story *s, const struct tc_plan_rank *rank)
+/* Nodes of the rank's program as it is, or by the numbers of at. */
+static struct tc_story_node *find_nodes(struct tc_story *s, const struct tc_plan_rank *rank,
+                                        const uint32_t *at)
 {
     const struct tc_plan_program *p = rank->program;
     uint32_t *last = tc_malloc((p->n_slots + 1) * sizeof(*last));
-    struct tc_story_node *nodes = tc_calloc(p->ops.n + 1, sizeof(*nodes));
+    struct tc_story_node *nodes = tc_calloc((at ? at[p->ops.n] : p->ops.n) + 1, sizeof(*nodes));
     size_t a = 0;
 
     for (uint32_t i = 0; i < p->n_slots; i++)
@@ -60,18 +62,84 @@ struct tc_story_node *tc_story_find_nodes(struct tc_story *s, const struct tc_pl
         const struct tc_plan_op *op = &p->ops.items[i];
         for (; a < p->allocs.n && p->allocs.items[a].op <= i + 1; a++)
             last[p->allocs.items[a].slot] = TC_NO_OP; /* what it held before is gone */
-        find_reads(s, rank, i, last, &nodes[i]);
-        for (uint32_t k = 0; k < op->n_outs; k++)
+        uint32_t node = at ? at[i] : i;
+        find_reads(s, rank, i, last, &nodes[node]);
+        for (uint32_t k = node + 1; at && k < at[i + 1]; k++)
+            nodes[k] = nodes[node];
+        for (uint32_t k = 0, n = 0; k < op->n_outs; k++)
             if (op->outs[k])
-                last[op->outs[k]->storage] = i;
+                last[op->outs[k]->storage] = at ? node + n++ : i;
     }
     tc_free(last);
     return nodes;
 }
 
+struct tc_story_node *tc_story_find_nodes(struct tc_story *s, const struct tc_plan_rank *rank)
+{
+    return find_nodes(s, rank, NULL);
+}
+
+static uint32_t count_outs(const struct tc_plan_op *op)
+{
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < op->n_outs; k++)
+        n += op->outs[k] != NULL;
+    return n ? n : 1;
+}
+
+static void add_outs(const struct tc_plan_op *op, struct tc_plan_op *to)
+{
+    if (count_outs(op) == 1)
+        *to = *op;
+    for (uint32_t k = 0; k < op->n_outs && count_outs(op) > 1; k++) {
+        if (!op->outs[k])
+            continue;
+        *to = *op;
+        to->outs = &op->outs[k];
+        to++->n_outs = 1;
+    }
+}
+
+/* The rank's program with an operator for each output: what has two, as the backward of a norm,
+ * is asked for each. */
+static void split_outs(struct tc_story *s)
+{
+    const tc_plan_ops *from = &s->rank->program->ops;
+    uint32_t *at = tc_arena_alloc(&s->arena, (from->n + 1) * sizeof(*at)), n = 0;
+    struct tc_plan_program *p = tc_arena_copy(&s->arena, s->rank->program, sizeof(*p));
+
+    for (size_t i = 0; i < from->n; i++) {
+        at[i] = n;
+        n += count_outs(&from->items[i]);
+    }
+    at[from->n] = n;
+    p->ops.items = tc_arena_alloc(&s->arena, ((size_t)n + 1) * sizeof(*p->ops.items));
+    p->ops.n = p->ops.cap = n;
+    for (size_t i = 0; i < from->n; i++)
+        add_outs(&from->items[i], &p->ops.items[at[i]]);
+    s->program = p;
+    s->outs_at = at;
+}
+
+static void find_constants(struct tc_story *s)
+{
+    for (size_t i = 0; i < s->program->ops.n; i++) {
+        struct tc_story_node *node = &s->nodes[i];
+        const struct tc_plan_op *op = &s->program->ops.items[i];
+        node->is_constant = !node->n_inits && !op->draws && op->rule->kind != TC_RULE_RECEIVE;
+        for (uint32_t k = 0; k < node->n_deps; k++)
+            node->is_constant = node->is_constant && s->nodes[node->deps[k]].is_constant;
+    }
+}
+
 void tc_story_find_deps(struct tc_story *s)
 {
-    s->nodes = tc_story_find_nodes(s, s->rank);
+    split_outs(s);
+    s->nodes = find_nodes(s, s->rank, s->outs_at);
+    find_constants(s);
+    if (s->sent != TC_NO_OP)
+        s->sent = s->outs_at[s->sent];
     s->singles = tc_story_find_nodes(s, &s->single->ranks[0]);
     s->first =
         tc_arena_zalloc(&s->arena, (s->single->ranks[0].program->ops.n + 1) * sizeof(*s->first));
@@ -170,14 +238,17 @@ static void record_op(void *context, const struct tc_run *run, uint32_t i)
 {
     struct tc_story *s = context;
     uint32_t place = s->place[run->plan->rank];
-    const struct tc_plan_tensor *t = first_out(&run->plan->program->ops.items[i]);
-
-    if (place == TC_NO_OP || !t)
-        return;
+    const struct tc_plan_op *op = &run->plan->program->ops.items[i];
     const uint32_t *known_as = s->known_as[run->plan->rank];
+
     i = known_as ? known_as[i] : i;
-    if (i != TC_NO_OP && s->nodes[i].parts)
-        record(run, t, &s->nodes[i].parts[place]);
+    if (place == TC_NO_OP || i == TC_NO_OP)
+        return;
+    for (uint32_t k = 0, at = s->outs_at[i]; k < op->n_outs && at < s->outs_at[i + 1]; k++) {
+        if (op->outs[k] && s->nodes[at].parts)
+            record(run, op->outs[k], &s->nodes[at].parts[place]);
+        at += op->outs[k] != NULL;
+    }
 }
 
 static void record_results(void *context, const struct tc_run *run)

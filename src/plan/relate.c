@@ -10,8 +10,9 @@
 
 #ifndef TC_PLAN_REAL
 
-#    define MAX_RATIO    4096
-#    define MAX_ATTEMPTS 256
+#    define MAX_RATIO        4096
+#    define MAX_ATTEMPTS     256
+#    define MAX_SCALAR_RATIO 16
 
 /* ---- values up to a factor ----------------------------------------------------------------- */
 
@@ -80,6 +81,42 @@ bool tc_relate_ratio(tc_el v, int64_t *num, int64_t *den)
     return false;
 }
 
+static bool are_reducible(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a > 1;
+}
+
+/* One number is known by its contents. So is a multiple of it by a small ratio, as a norm of
+ * gradients that are all twice too large; but of whole numbers all are multiples. */
+static bool look_up_multiple(const struct tc_index *index, tc_el v, struct tc_related *r)
+{
+    uint64_t key, list;
+    tc_el scale;
+
+    if (tc_el_is_marked(tc_el_plain(v)) || tc_relate_ratio(tc_el_plain(v), &r->num, &r->den))
+        return false;
+    for (int64_t size = 3; size <= 2 * MAX_SCALAR_RATIO; size++)
+        for (int64_t den = 1; den < size; den++) {
+            int64_t num = size - den;
+            if (num > MAX_SCALAR_RATIO || den > MAX_SCALAR_RATIO || are_reducible(num, den))
+                continue;
+            tc_el ratio = tc_el_mul(tc_el_int(den), tc_el_inv(tc_el_int(num)));
+            tc_el one = tc_el_mul(tc_el_plain(v), ratio);
+            if (!canonical(&one, 1, &key, &scale) || !tc_map_get(&index->known, key, &list))
+                continue;
+            r->num = num;
+            r->den = den;
+            r->op = ((struct tc_known *)(uintptr_t)list)->op;
+            return true;
+        }
+    return false;
+}
+
 /* Of several single values the one with the simplest factor. */
 static bool look_up(const struct tc_index *index, const tc_el *p, size_t n, struct tc_related *r)
 {
@@ -87,8 +124,10 @@ static bool look_up(const struct tc_index *index, const tc_el *p, size_t n, stru
     tc_el scale;
     int64_t num, den, best = INT64_MAX;
 
-    if (!canonical(p, n, &key, &scale) || !tc_map_get(&index->known, key, &list))
+    if (!canonical(p, n, &key, &scale))
         return false;
+    if (!tc_map_get(&index->known, key, &list))
+        return n == 1 && look_up_multiple(index, p[0], r);
     for (const struct tc_known *k = (struct tc_known *)(uintptr_t)list; k; k = k->next) {
         if (!tc_relate_ratio(tc_el_mul(scale, tc_el_inv(k->scale)), &num, &den))
             continue;

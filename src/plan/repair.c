@@ -255,6 +255,7 @@ static struct tc_plan_finding new_finding(const struct tc_repair *r, const struc
     struct tc_plan_finding f = {.kind = kind_of(&a->patch),
                                 .hint = "",
                                 .src = op->src,
+                                .via = op->via,
                                 .mod = op->mod,
                                 .axis = axis_name(r, a),
                                 .details = ""};
@@ -266,6 +267,7 @@ static struct tc_plan_finding new_finding(const struct tc_repair *r, const struc
     tc_plan_describe_result(r->judge->single, judged->name, &text);
     tc_strbuf_addf(&text, " departs at %s: ", f.op);
     add_effect(r, a, &text);
+    tc_plan_add_callers(tc_repair_program(r, &r->sites.items[a->site]), op, &text);
     f.text = tc_plan_keep(v, &text);
     return f;
 }

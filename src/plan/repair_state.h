@@ -42,6 +42,9 @@ void tc_repair_find_suspects(struct tc_repair *r);
 void tc_repair_find_sites(struct tc_repair *r);
 /* The first suspect of a site; NULL: there is none. */
 const struct tc_plan_op *tc_repair_first(const struct tc_repair *r, const struct tc_site *site);
+/* The program that has it. */
+const struct tc_plan_program *tc_repair_program(const struct tc_repair *r,
+                                                const struct tc_site *site);
 /* Do ranks along the axis have different values of this output? */
 bool tc_repair_varies(const struct tc_repair *r, const struct tc_site *site, uint32_t out,
                       tc_sym axis);

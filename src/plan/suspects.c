@@ -115,7 +115,7 @@ bool tc_repair_is_about(const struct tc_plan_finding *f, const struct tc_plan_op
     struct tc_strbuf named = TC_STRBUF_INIT;
 
     if (!strcmp(f->src, op->src))
-        return *f->op && !strncmp(f->op, op->name, strlen(f->op));
+        return *f->op && !strncmp(f->op, op->name, strlen(f->op)) && !strcmp(f->via, op->via);
     tc_strbuf_addf(&named, "%.*s (%.*s)", tc_plan_short_name(op), op->name, (int)line.size,
                    line.text);
     bool is_named = line.size && strstr(f->text, named.text);
@@ -137,8 +137,9 @@ static uint32_t urgency_of(const struct tc_repair *r, const struct tc_plan_op *o
 
 static uint64_t key_of_site(const struct tc_site *s)
 {
-    return tc_hash_mix(tc_hash_mix(1, (uintptr_t)s->name, (uintptr_t)s->src), (uintptr_t)s->node,
-                       s->turn);
+    uint64_t key = tc_hash_mix((uintptr_t)s->via, (uintptr_t)s->name, (uintptr_t)s->src);
+
+    return tc_hash_mix(key, (uintptr_t)s->node, s->turn);
 }
 
 void tc_repair_find_sites(struct tc_repair *r)
@@ -180,16 +181,35 @@ static size_t next_of(const struct tc_repair *r, const struct tc_site *site, uin
     return from;
 }
 
-const struct tc_plan_op *tc_repair_first(const struct tc_repair *r, const struct tc_site *site)
+/* The first rank that has one; the number of ranks: none. */
+static uint32_t rank_with(const struct tc_repair *r, const struct tc_site *site, size_t *op)
 {
     const struct tc_plan_set *set = r->judge->parallel;
 
     for (uint32_t k = 0; k < set->world; k++) {
-        size_t i = set->ranks[k].like < 0 ? next_of(r, site, k, 0) : SIZE_MAX;
-        if (i < set->ranks[k].program->ops.n)
-            return &set->ranks[k].program->ops.items[i];
+        *op = set->ranks[k].like < 0 ? next_of(r, site, k, 0) : SIZE_MAX;
+        if (*op < set->ranks[k].program->ops.n)
+            return k;
     }
-    return NULL;
+    return set->world;
+}
+
+const struct tc_plan_op *tc_repair_first(const struct tc_repair *r, const struct tc_site *site)
+{
+    size_t op;
+    uint32_t k = rank_with(r, site, &op);
+
+    return k < r->judge->parallel->world ? &r->judge->parallel->ranks[k].program->ops.items[op]
+                                         : NULL;
+}
+
+const struct tc_plan_program *tc_repair_program(const struct tc_repair *r,
+                                                const struct tc_site *site)
+{
+    size_t op;
+    uint32_t k = rank_with(r, site, &op);
+
+    return k < r->judge->parallel->world ? r->judge->parallel->ranks[k].program : NULL;
 }
 
 /* Do two ranks have other values of the site's operators, taken one after the other? */

@@ -62,11 +62,23 @@ static void add_partial_axes(const struct tc_story *s, const struct tc_related *
             tc_strbuf_addf(out, "%s%s", out->size > before ? " and " : "", s->grid.names[a]);
 }
 
+/* "; other gradients are summed at c10d.allreduce_ (train.py:70)" */
+static void add_sum_of_others(struct tc_story *s, uint32_t op, const struct tc_related *r,
+                              struct tc_strbuf *text)
+{
+    uint32_t others = tc_story_sum_of_others(s, op, r);
+
+    if (others == TC_NO_OP)
+        return;
+    tc_strbuf_adds(text, "; other gradients are summed at ");
+    add_op(text, &s->program->ops.items[others]);
+}
+
 static struct tc_plan_finding finding(struct tc_story *s, const struct tc_plan_judged *judged,
                                       uint32_t op)
 {
     struct tc_plan_finding f = {
-        .hint = "", .src = "", .op = "", .mod = "", .axis = "", .details = ""};
+        .hint = "", .src = "", .via = "", .op = "", .mod = "", .axis = "", .details = ""};
 
     f.name = tc_strtab_text(s->single->names, judged->name);
     f.ranks = judged->ranks.items;
@@ -74,10 +86,20 @@ static struct tc_plan_finding finding(struct tc_story *s, const struct tc_plan_j
     if (op != TC_NO_OP) {
         const struct tc_plan_op *o = &s->program->ops.items[op];
         f.src = o->src;
+        f.via = o->via;
         f.mod = o->mod;
         f.op = tc_arena_text(&s->verdict->arena, o->name, (size_t)tc_plan_short_name(o));
     }
     return f;
+}
+
+/* With the call of a helper that is meant. */
+static void keep_text(struct tc_story *s, struct tc_plan_finding *f, struct tc_strbuf *text)
+{
+    struct tc_plan_op op = {.src = f->src, .via = f->via};
+
+    tc_plan_add_callers(s->program, &op, text);
+    f->text = tc_plan_keep(s->verdict, text);
 }
 
 /* A value that one device has on its way to the result, and changes: what it does next is missing
@@ -93,6 +115,7 @@ static bool tell_unfinished(struct tc_story *s, const struct tc_plan_judged *jud
     const struct tc_plan_op *op = &s->single->ranks[0].program->ops.items[next];
     f->kind = "left-out";
     f->src = op->src;
+    f->via = op->via;
     f->mod = op->mod;
     f->op = tc_arena_text(&s->verdict->arena, op->name, (size_t)tc_plan_short_name(op));
     tc_strbuf_addf(text, "what it is on one device before %s: that is left out here", f->op);
@@ -149,6 +172,8 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
         tc_strbuf_addf(&text,
                        "Partial(sum) over %s, must be Replicate: a reduction is missing after %s",
                        axes.text, f.op);
+        if (at != TC_NO_OP)
+            add_sum_of_others(s, at, r, &text);
         f.kind = "missing-reduction";
         f.axis = tc_plan_keep(s->verdict, &axes);
         f.hint = "sum it over these ranks before it is used";
@@ -169,7 +194,7 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
         f.details = is_factor ? factors(s, writer) : operands(s, at);
         f.drawing = tc_story_draw(s, judged, is_factor ? writer : at, TC_NO_OP);
     }
-    f.text = tc_plan_keep(s->verdict, &text);
+    keep_text(s, &f, &text);
     return f;
 }
 
@@ -247,6 +272,11 @@ static bool has_unlike_factors(struct tc_story *s, uint32_t op)
     return false;
 }
 
+uint32_t tc_story_odd_operand(struct tc_story *s, uint32_t op)
+{
+    return has_unlike_factors(s, op) ? tc_story_odd_summand(s, op) : TC_NO_OP;
+}
+
 /* The operand that is a multiple of the single-device value: a linear operator would bear it. */
 static uint32_t multiple(struct tc_story *s, uint32_t op)
 {
@@ -283,7 +313,7 @@ static struct tc_plan_finding tell_multiple(struct tc_story *s, const struct tc_
     f.hint = "a factor that depends on the number of ranks, or on a local size";
     f.details = factors(s, dep);
     f.drawing = tc_story_draw(s, judged, op, dep);
-    f.text = tc_plan_keep(s->verdict, &text);
+    keep_text(s, &f, &text);
     return f;
 }
 
@@ -302,7 +332,7 @@ static struct tc_plan_finding tell_unlike(struct tc_story *s, const struct tc_pl
     f.hint = "one of them has a factor too many, or one too few";
     f.details = operands(s, op);
     f.drawing = tc_story_draw(s, judged, op, TC_NO_OP);
-    f.text = tc_plan_keep(s->verdict, &text);
+    keep_text(s, &f, &text);
     return f;
 }
 
@@ -340,6 +370,7 @@ struct tc_plan_finding tc_story_tell_left_out(struct tc_story *s,
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     f.src = ops[missing].src;
+    f.via = ops[missing].via;
     f.mod = ops[missing].mod;
     f.op = tc_arena_text(&s->verdict->arena, ops[missing].name,
                          (size_t)tc_plan_short_name(&ops[missing]));
@@ -358,7 +389,7 @@ struct tc_plan_finding tc_story_tell_left_out(struct tc_story *s,
     }
     f.details = operands(s, op);
     f.drawing = tc_story_draw(s, judged, op, TC_NO_OP);
-    f.text = tc_plan_keep(s->verdict, &text);
+    keep_text(s, &f, &text);
     return f;
 }
 
@@ -379,7 +410,9 @@ static void tell_partial(struct tc_story *s, uint32_t partial, struct tc_strbuf 
                    " departs at %s: it uses a value that is Partial(sum) over %s and must be "
                    "Replicate: a reduction is missing after ",
                    f->op, axes.text);
-    add_op(text, &s->program->ops.items[tc_story_origin(s, partial, r)]);
+    uint32_t origin = tc_story_origin(s, partial, r);
+    add_op(text, &s->program->ops.items[origin]);
+    add_sum_of_others(s, origin, r, text);
     f->kind = "missing-reduction";
     f->axis = tc_plan_keep(s->verdict, &axes);
     f->hint = "sum it over these ranks before it is used";
@@ -419,6 +452,6 @@ struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
     }
     f.details = operands(s, op);
     f.drawing = tc_story_draw(s, judged, op, partial);
-    f.text = tc_plan_keep(s->verdict, &text);
+    keep_text(s, &f, &text);
     return f;
 }

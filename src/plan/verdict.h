@@ -51,6 +51,7 @@ struct tc_plan_finding {
     const char *text; /* "gradient of a.weight is Partial(sum) over tp, must be Replicate: ..." */
     const char *hint; /* "" if there is none */
     const char *src;  /* "train.py:51, in forward"; "" if unknown */
+    const char *via;  /* of the operator; "" */
     const char *op;   /* "aten.native_layer_norm_backward"; "" if it is about none */
     const char *mod;  /* "layers.0" */
     const char *name; /* of the tensor; "" */

@@ -30,8 +30,12 @@ def shown(path):
     return path[len(folder):] if path.startswith(folder) else path
 
 
+_CALLERS = 3  # that are written of an operator
+_texts = {}  # (code, line) -> text
+
+
 def current(frame, stops_at_engine, in_module):
-    """The innermost line that is not torch's own; outside of modules none of a library's either.
+    """(text, frame) of the innermost line that is not torch's own; outside of modules none of a library's either.
 
     In a backward pass the walk ends where autograd's engine was called: what stands below started it."""
     library = None
@@ -41,12 +45,28 @@ def current(frame, stops_at_engine, in_module):
             break
         kind = _kind(code.co_filename)
         if kind == "user" or (kind == "library" and in_module):
-            return _text(frame)
+            return _text(frame), frame
         if kind == "library" and library is None:
-            library = _text(frame)
+            library = frame
         frame = frame.f_back
-    return library
+    return (_text(library), library) if library is not None else (None, None)
+
+
+def callers(frame, stops_at_engine):
+    """The lines of the script that have called it, the innermost first."""
+    found = []
+    while frame is not None and len(found) < _CALLERS:
+        frame = frame.f_back
+        if frame is None or (stops_at_engine and frame.f_code.co_name == "_engine_run_backward"):
+            break
+        if _kind(frame.f_code.co_filename) == "user":
+            found.append(_text(frame).partition(", in ")[0])
+    return tuple(found)
 
 
 def _text(frame):
-    return f"{shown(os.path.abspath(frame.f_code.co_filename))}:{frame.f_lineno}, in {frame.f_code.co_name}"
+    code, line = frame.f_code, frame.f_lineno
+    text = _texts.get((code, line))
+    if text is None:
+        text = _texts[code, line] = f"{shown(os.path.abspath(code.co_filename))}:{line}, in {code.co_name}"
+    return text

@@ -137,7 +137,7 @@ class Recorder:
         # Storages, so that no address is used twice. Not tensors: autograd copies a gradient that others refer to.
         self.kept = []
         self.constants = {}   # digest of contents -> reference
-        self.lines = {}       # autograd's sequence number -> (line, module)
+        self.lines = {}       # autograd's sequence number -> (line, module, callers)
         self.values = {}      # lines at which Python reads a number that depends on a symbol
         self.kept_state = None  # of a step by hand: see plan_hand
         self.data_sizes = set()  # of the dimensions of batches and tables, but for features
@@ -279,17 +279,21 @@ class Recorder:
     # ---- where it stands
 
     def place(self, node):
-        """(line, module) of what runs now: for autograd's own work those of the forward it belongs to."""
-        line = self._line(node is not None)
+        """(line, module, callers) of what runs now: for autograd's own work those of the forward it belongs to."""
+        line, via = self._line(node is not None)
         module = self.modules[-1] if self.modules else None
         if node is not None and (line is None or not self.modules):
             found = self.lines.get(getattr(node, "_sequence_nr", int)())
             if found is not None:
-                return (line or found[0], found[1] if module is None else module)
-        return (line or self._line(False) or "", module)
+                module = found[1] if module is None else module
+                return (line, module, via) if line else (found[0], module, found[2])
+        if not line:
+            line, via = self._line(False)
+        return (line or "", module, via)
 
     def _line(self, stops_at_engine):
-        return plan_lines.current(sys._getframe(3), stops_at_engine, bool(self.modules))
+        line, frame = plan_lines.current(sys._getframe(3), stops_at_engine, bool(self.modules))
+        return line, plan_lines.callers(frame, stops_at_engine)
 
     # ---- operators
 
@@ -434,7 +438,7 @@ class Recorder:
         known = [t for t in tensors_in(list(named.values()), []) if self.is_known(t)]
         if all(key_of(local(t)) in self.concrete for t in known):
             return result
-        line, module = self.place(sys.modules["torch"]._C._current_autograd_node())
+        line, module, _ = self.place(sys.modules["torch"]._C._current_autograd_node())
         if traits.short == "_local_scalar_dense":
             op = {"op": traits.name, "a": {"self": self.symbol(known[0])}, "out": [], "src": [line, ""],
                   "value": number(result)}
@@ -470,9 +474,11 @@ class Recorder:
         if encoded is None:
             encoded = {name: self._encode(value, True) for name, value in named.items()}
         self._add_group(named, encoded)
-        line, module = self.place(node)
+        line, module, via = self.place(node)
         op = {"op": traits.name, "a": encoded, "out": self._outputs(traits, named, result, before),
               "src": [line, node.name() if node is not None else ""]}
+        if via:
+            op["via"] = list(via)
         if rng is not None:
             op["rng"] = rng
         self._mark(traits, named, given, symbolic)

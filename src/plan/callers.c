@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * callers.c - which call of a helper is meant
+ *
+ * The line of an operator may be that of a function that the script calls in many places. Then it
+ * tells little, and the lines that called it are told, as many as make it one of its kind.
+ */
+#include "plan/program.h"
+
+#include <string.h>
+
+#define MOST 2 /* callers that are told */
+
+/* Of the same line another call, which the first n bytes of the callers do not tell apart. */
+static bool is_ambiguous(const struct tc_plan_program *p, const struct tc_plan_op *op, size_t n)
+{
+    for (size_t i = 0; i < p->ops.n; i++) {
+        const struct tc_plan_op *other = &p->ops.items[i];
+        if (!strcmp(other->src, op->src) && strcmp(other->via, op->via) != 0 &&
+            !strncmp(other->via, op->via, n))
+            return true;
+    }
+    return false;
+}
+
+size_t tc_plan_callers_told(const struct tc_plan_program *p, const struct tc_plan_op *op)
+{
+    size_t n = 0;
+
+    for (unsigned k = 0; k < MOST && op->via[n] && is_ambiguous(p, op, n); k++) {
+        const char *rest = op->via + n + (n ? strlen(TC_PLAN_CALLED_FROM) : 0);
+        const char *next = strstr(rest, TC_PLAN_CALLED_FROM);
+        n = next ? (size_t)(next - op->via) : strlen(op->via);
+    }
+    return n;
+}
+
+void tc_plan_add_callers(const struct tc_plan_program *p, const struct tc_plan_op *op,
+                         struct tc_strbuf *out)
+{
+    size_t n = tc_plan_callers_told(p, op);
+
+    if (n)
+        tc_strbuf_addf(out, ", called at %.*s", (int)n, op->via);
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The line that is told is that of the cause: of the output that is wrong, and of the call of a helper.
+
+usage: test_places.py --bin BUILD/bin
+
+Plans written by hand, no torch.
+"""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from options import OPTIONS, main
+
+ROWS, WIDTH, RANKS = 6, 5, 2
+TP = {"name": "tp", "ranks": list(range(RANKS))}
+
+
+def tensor(storage, *sizes):
+    strides = [1] * len(sizes)
+    for d in reversed(range(len(sizes) - 1)):
+        strides[d] = strides[d + 1] * sizes[d + 1]
+    return ["t", storage, 0, list(sizes), strides, "float32"]
+
+
+def op(name, at, outs, /, node="", via=(), **args):
+    line = {"op": name, "a": args, "out": outs, "src": [f"{at}, in step", node]}
+    return line | {"via": list(via)} if via else line
+
+
+def summed(t, at, via=()):
+    return op("c10d.allreduce_.default", at, [t], via=via, tensors=[t], reduce_op="sum", process_group=["pg", TP["ranks"]])
+
+
+def param(t, name, rank, world):
+    whole = [t[3][0] * world, *t[3][1:]]
+    return {"init": "param", "name": name, "t": t, "global": whole, "at": [t[3][0] * rank] + [0] * (len(whole) - 1)}
+
+
+def job(world, body):
+    """For each rank the head and what body(rank, rows) gives."""
+    return [[{"plan": 1, "rank": rank, "world": world, "mesh": [TP] if world > 1 else [], "script": "train.py"},
+             *body(rank, ROWS // world)] for rank in range(world)]
+
+
+def check(single, parallel):
+    with tempfile.TemporaryDirectory() as temp:
+        folder = pathlib.Path(temp)
+        for name, ranks in {"single": single, "parallel": parallel}.items():
+            (folder / name).mkdir()
+            for rank, lines in enumerate(ranks):
+                (folder / name / f"plan-rank{rank:05d}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        run = subprocess.run([OPTIONS.bin / "traincheck-check", "--plan", folder / "parallel", "--plan-reference", folder / "single",
+                              "-o", folder / "out", "--json", "--no-html-report"], capture_output=True, text=True)
+        said = [json.loads(line) for line in run.stdout.splitlines()]
+    return run.returncode, said[:-1]
+
+
+def clipped(world, sums_all):
+    """The rows of a norm are split over tp. Its weight's gradient is the second output of the backward, and reaches the norm of
+    all gradients: lines 20, 30 (what sums), 40."""
+    def body(rank, rows):
+        x, grad, weight = tensor(0, rows, WIDTH), tensor(1, rows, WIDTH), tensor(2, WIDTH)
+        out, mean, root = tensor(3, rows, WIDTH), tensor(4, rows, 1), tensor(5, rows, 1)
+        of_x, of_weight, of_bias = tensor(6, rows, WIDTH), tensor(7, WIDTH), tensor(8, WIDTH)
+        square, total, both = tensor(9, WIDTH), tensor(10), tensor(11, WIDTH)
+        yield param(x, "x", rank, world)
+        yield param(grad, "grad", rank, world)
+        yield {"init": "param", "name": "weight", "t": weight, "global": [WIDTH], "at": [0]}
+        yield op("aten.native_layer_norm.default", "train.py:10", [out, mean, root], input=x, normalized_shape=[WIDTH], weight=weight,
+                 bias=None, eps=0.5)
+        yield op("aten.native_layer_norm_backward.default", "train.py:20", [of_x, of_weight, None], node="NativeLayerNormBackward0",
+                 grad_out=grad, input=x, normalized_shape=[WIDTH], mean=mean, rstd=root, weight=weight, bias=None,
+                 output_mask=[True, True, False])
+        yield op("aten.sum.dim_IntList", "train.py:21", [of_bias], node="SumBackward0", self=grad, dim=[0], keepdim=False)
+        if world > 1:
+            yield summed(of_bias, "train.py:30")
+            if sums_all:
+                yield summed(of_weight, "train.py:30")
+        yield op("aten.pow.Tensor_Scalar", "train.py:40", [square], self=of_weight, exponent=2)
+        yield op("aten.sum.default", "train.py:40", [total], self=square)
+        yield op("aten.mul.Tensor", "train.py:41", [both], self=of_bias, other=total)
+        yield {"result": "both", "t": both, "global": [WIDTH], "at": [0]}
+    return job(world, body)
+
+
+def averaged(world, extra):
+    """A helper sums twice: what train.py:5 calls is right, what train.py:7 calls is one sum too many."""
+    def body(rank, rows):
+        x, total, scaled = tensor(0, rows, WIDTH), tensor(1, WIDTH), tensor(2, WIDTH)
+        yield param(x, "x", rank, world)
+        yield op("aten.sum.dim_IntList", "train.py:4", [total], self=x, dim=[0], keepdim=False)
+        if world > 1:
+            yield summed(total, "help.py:2", via=("train.py:5", "train.py:99"))
+        yield op("aten.exp.default", "train.py:6", [scaled], self=total)
+        if extra:
+            yield summed(scaled, "help.py:2", via=("train.py:7", "train.py:99"))
+        yield {"result": "scaled", "t": scaled, "global": [WIDTH], "at": [0]}
+    return job(world, body)
+
+
+class Places(unittest.TestCase):
+    def test_what_sums_other_gradients_is_told(self):
+        self.assertEqual(check(clipped(1, False), clipped(RANKS, True)), (0, []))
+        code, findings = check(clipped(1, False), clipped(RANKS, False))
+        self.assertEqual((code, findings[0]["finding"]), (1, "missing-reduction"))
+        self.assertIn("a reduction is missing after aten.native_layer_norm_backward (train.py:20); "
+                      "other gradients are summed at c10d.allreduce_ (train.py:30)", findings[0]["text"])
+
+    def test_the_call_of_a_helper_is_told(self):
+        self.assertEqual(check(averaged(1, False), averaged(RANKS, False)), (0, []))
+        code, findings = check(averaged(1, False), averaged(RANKS, True))
+        self.assertEqual((code, findings[0]["at"].split(",")[0]), (1, "help.py:2"))
+        self.assertTrue(findings[0]["text"].endswith(", called at train.py:7"), findings[0]["text"])
+
+
+if __name__ == "__main__":
+    main("--bin")
