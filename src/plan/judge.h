@@ -67,6 +67,9 @@ void tc_trial_take_misread(void *context, const struct tc_run *run, const struct
                            int64_t is);
 /* A job that is refuted, though what Python computed from a number may not be that of the job. */
 void tc_judge_add_misread(struct judge *j);
+/* A job that is refuted, though ranks exchange numbers before the step that one device has rounded.
+ */
+void tc_judge_add_rounded(struct judge *j);
 /* A gradient that differs before the optimizer's step, though the parameter after it does not. */
 bool tc_judge_is_reduced_in_step(const struct judge *j, const struct tc_plan_judged *gradient);
 /* Operators that chose by an order of values: a warning. */

@@ -279,6 +279,8 @@ enum tc_status tc_plan_verify(const struct tc_plan_set *single, const struct tc_
         tc_judge_conclude_unknown(&j);
     if (!status && verdict->outcome == TC_PLAN_REFUTED && j.misread)
         tc_judge_add_misread(&j);
+    if (!status && verdict->outcome == TC_PLAN_REFUTED && verdict->n_wrong)
+        tc_judge_add_rounded(&j);
     if (!status && verdict->outcome == TC_PLAN_VERIFIED)
         tc_plan_warn_sizes(single, parallel, verdict);
     if (!status && verdict->outcome == TC_PLAN_REFUTED && verdict->n_wrong && config->explain)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The line that is told is that of the cause: of the output that is wrong, and of the call of a helper.
+"""The line that is told is that of the cause: of the output that is wrong, of the call of a helper, of what Python rounded.
 
 usage: test_places.py --bin BUILD/bin
 
@@ -102,6 +102,21 @@ def averaged(world, extra):
     return job(world, body)
 
 
+def weighed(world, number, gain=1):
+    """x times a sum of numbers. One device has it as a float, the ranks exchange their parts before the step: line 8."""
+    def body(rank, rows):
+        x, weight, out = tensor(0, rows, WIDTH), tensor(1), tensor(2, rows, WIDTH)
+        yield param(x, "x", rank, world)
+        yield {"const": 1, "n": 1, "dtype": "float32", "data": [number if world > 1 else RANKS * number]}
+        if world > 1:
+            yield summed(weight, "train.py:8")
+        yield op("aten.mul.Tensor", "train.py:9", [out], self=x, other=weight)
+        if gain != 1:
+            yield op("aten.mul_.Scalar", "train.py:10", [out], self=out, other=gain)
+        yield {"result": "out", "t": out, "global": [ROWS, WIDTH], "at": [rows * rank, 0]}
+    return job(world, body)
+
+
 class Places(unittest.TestCase):
     def test_what_sums_other_gradients_is_told(self):
         self.assertEqual(check(clipped(1, False), clipped(RANKS, True)), (0, []))
@@ -115,6 +130,15 @@ class Places(unittest.TestCase):
         code, findings = check(averaged(1, False), averaged(RANKS, True))
         self.assertEqual((code, findings[0]["at"].split(",")[0]), (1, "help.py:2"))
         self.assertTrue(findings[0]["text"].endswith(", called at train.py:7"), findings[0]["text"])
+
+    def test_numbers_that_one_device_has_rounded_are_no_proof(self):
+        third = 0.3333333432674408  # a float32
+        self.assertEqual(check(weighed(1, 7), weighed(RANKS, 7)), (0, []))
+        code, findings = check(weighed(1, 0.7071067690849304), weighed(RANKS, 0.7071067094802856))
+        self.assertEqual((code, findings[0]["finding"], findings[0]["at"].split(",")[0]), (3, "rounded", "train.py:8"))
+        for number in (7, third):  # whole numbers and small ratios are exact
+            code, findings = check(weighed(1, number), weighed(RANKS, number, gain=3))
+            self.assertEqual((code, findings[0]["finding"]), (1, "factor"))
 
 
 if __name__ == "__main__":

@@ -455,6 +455,8 @@ class Recorder:
         known = {key for key in before if key in self.storages and key not in self.concrete}
         lasting = self.exchanged.keys() if self.in_step else self.exchanged.keys() - self.of_step
         is_exchange = known <= lasting and (bool(known) or traits.exchanges)
+        if is_exchange and not self.in_step:
+            self._forget_origins(before)
         node = torch._C._current_autograd_node()
         rng = self._generator_state(named) if traits.draws else None
         encoded = None
@@ -485,6 +487,13 @@ class Recorder:
         self._mark_exchange(traits, named, given, is_exchange, (op, module))
         self.ops.append((op, module))
         return result
+
+    def _forget_origins(self, keys):
+        """What makes them belongs to a step that is over: they are constants from here on."""
+        for key in keys:
+            if key in self.concrete and key not in self.exchanged:
+                self.concrete.discard(key)
+                self.storages.pop(key, None)
 
     def _mark_exchange(self, traits, named, given, is_exchange, op):
         written = given + [t for name in traits.writes for t in tensors_in(named.get(name), [])]
