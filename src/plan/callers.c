@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * callers.c - which call of a helper is meant
+ * callers.c - which call of a helper is meant, and what reads a value next
  *
  * The line of an operator may be that of a function that the script calls in many places. Then it
- * tells little, and the lines that called it are told, as many as make it one of its kind.
+ * tells little, and the lines that called it are told, as many as make it one of its kind. What is
+ * missing after a line is missing before the next one that reads its value.
  */
 #include "plan/program.h"
 
@@ -42,4 +43,13 @@ void tc_plan_add_callers(const struct tc_plan_program *p, const struct tc_plan_o
 
     if (n)
         tc_strbuf_addf(out, ", called at %.*s", (int)n, op->via);
+}
+
+size_t tc_plan_next_reader(const struct tc_plan_program *p, size_t op, uint32_t storage)
+{
+    for (size_t i = op + 1; i < p->ops.n; i++)
+        for (uint32_t k = 0; k < p->ops.items[i].n_reads; k++)
+            if (p->ops.items[i].reads[k]->storage == storage)
+                return i;
+    return p->ops.n;
 }

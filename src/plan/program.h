@@ -246,6 +246,9 @@ size_t tc_plan_callers_told(const struct tc_plan_program *p, const struct tc_pla
 /* ", called at train.py:51", if its line is called elsewhere, too. */
 void tc_plan_add_callers(const struct tc_plan_program *p, const struct tc_plan_op *op,
                          struct tc_strbuf *out);
+/* The first operator after this one that reads what lies in the storage; the number of operators:
+ * none. */
+size_t tc_plan_next_reader(const struct tc_plan_program *p, size_t op, uint32_t storage);
 /* The place of a rank in a group, or -1. */
 int64_t tc_plan_group_index(const struct tc_plan_group *group, uint32_t rank);
 

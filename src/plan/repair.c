@@ -170,15 +170,32 @@ static const char *axis_name(const struct tc_repair *r, const struct tc_attempt 
                                       : tc_strtab_text(r->judge->parallel->names, a->patch.axis);
 }
 
+/* ", before aten.log (train.py:52)" */
+static void add_next_reader(const struct tc_repair *r, const struct tc_attempt *a,
+                            struct tc_strbuf *text)
+{
+    const struct tc_plan_op *op = tc_repair_first(r, &r->sites.items[a->site]);
+    const struct tc_plan_program *p = tc_repair_program(r, &r->sites.items[a->site]);
+    size_t next =
+        tc_plan_next_reader(p, (size_t)(op - p->ops.items), op->outs[a->patch.out]->storage);
+
+    if (next == p->ops.n)
+        return;
+    struct tc_str line = tc_plan_line_of(&p->ops.items[next]);
+    tc_strbuf_addf(text, ", before %.*s (%.*s)", tc_plan_short_name(&p->ops.items[next]),
+                   p->ops.items[next].name, (int)line.size, line.text);
+}
+
 /* "summed over tp" */
 static void add_change(const struct tc_repair *r, const struct tc_attempt *a,
                        struct tc_strbuf *text)
 {
     const struct tc_patch *c = &a->patch;
 
-    if (c->kind == TC_PATCH_SUM)
+    if (c->kind == TC_PATCH_SUM) {
         tc_strbuf_addf(text, "summed over %s after it", axis_name(r, a));
-    else if (c->kind == TC_PATCH_MAX)
+        add_next_reader(r, a, text);
+    } else if (c->kind == TC_PATCH_MAX)
         tc_strbuf_addf(text, "with the maximum over %s after it", axis_name(r, a));
     else if (c->kind == TC_PATCH_SCALE && c->num == -1)
         tc_strbuf_adds(text, "with the other sign");

@@ -74,6 +74,22 @@ static void add_sum_of_others(struct tc_story *s, uint32_t op, const struct tc_r
     add_op(text, &s->program->ops.items[others]);
 }
 
+/* ", before aten.addcmul_ (train.py:74)": the optimizer, or what else reads the result. */
+static void add_next_reader(struct tc_story *s, const struct tc_plan_judged *judged,
+                            uint32_t writer, struct tc_strbuf *text)
+{
+    size_t next = s->program->ops.n;
+
+    for (size_t i = 0; i < s->rank->results.n && writer != TC_NO_OP; i++)
+        if (s->rank->results.items[i].name == judged->name)
+            next =
+                tc_plan_next_reader(s->program, writer, s->rank->results.items[i].tensor.storage);
+    if (next == s->program->ops.n)
+        return;
+    tc_strbuf_adds(text, ", before ");
+    add_op(text, &s->program->ops.items[next]);
+}
+
 static struct tc_plan_finding finding(struct tc_story *s, const struct tc_plan_judged *judged,
                                       uint32_t op)
 {
@@ -172,6 +188,7 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
         tc_strbuf_addf(&text,
                        "Partial(sum) over %s, must be Replicate: a reduction is missing after %s",
                        axes.text, f.op);
+        add_next_reader(s, judged, writer, &text);
         if (at != TC_NO_OP)
             add_sum_of_others(s, at, r, &text);
         f.kind = "missing-reduction";

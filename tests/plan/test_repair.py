@@ -105,7 +105,8 @@ class Repair(unittest.TestCase):
         self.assertEqual(check(lambda lines: lines), (0, []))
 
     def test_a_sum_that_is_missing(self):
-        self.assert_first(without(15), "missing-reduction", 14, "summed over tp after it, the wrong result is right")
+        self.assert_first(without(15), "missing-reduction", 14,
+                          "summed over tp after it, before aten.log_ (train.py:16), the wrong result is right")
 
     def test_a_result_that_is_left_out(self):
         """As a gradient that was not asked for; one rank has an operator more than the other."""
