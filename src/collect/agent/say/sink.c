@@ -25,6 +25,7 @@
 
 #define TICK_NS      50000000L            /* how often waiting lines are fetched */
 #define WAKE_SIZE    ((size_t)1 << 18)    /* bytes that are fetched at once */
+#define FIRST_SIZE   (2 * WAKE_SIZE)      /* of the buffers: growing, they are copied by whoever trains */
 #define RETRY_NS     UINT64_C(100000000)  /* after a failed write; doubled with each further one */
 #define MAX_RETRY_NS UINT64_C(5000000000) /* up to this */
 #define LAST_TRIES   20                   /* at the end of the process, RETRY_NS apart */
@@ -230,7 +231,7 @@ static void *run(void *unused)
     struct tc_strbuf mine = TC_STRBUF_INIT;
 
     (void)unused;
-    tc_strbuf_reserve(&mine, 2 * WAKE_SIZE); /* that it need not grow where training waits for it */
+    tc_strbuf_reserve(&mine, FIRST_SIZE);
     pthread_mutex_lock(&sink.lock);
     while (!sink.stopping || (sink.lines.size && !sink.retry_ns)) {
         if (!has_request() && sink.lines.size < WAKE_SIZE)
@@ -290,6 +291,7 @@ enum tc_status tc_sink_open(const char *path, const struct tc_sink_config *confi
     tc_thread_cond_init(&sink.work);
     tc_thread_cond_init(&sink.done);
     sink.config = *config;
+    tc_strbuf_reserve(&sink.lines, FIRST_SIZE);
     status = tc_writer_open(path, &sink.writer, err);
     if (status != TC_OK)
         return status;
