@@ -142,6 +142,20 @@ static bool is_second(const char *text, const char *p)
     return p > text && p[-1] == '#';
 }
 
+/* 1: never escaped. Rows of 16 characters, up to 0x7f. */
+static const unsigned char plain_chars[256] = {
+    /* clang-format off */
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0,
+    /* clang-format on */
+};
+
 void tc_strbuf_add_json(struct tc_strbuf *buf, const char *text, size_t size)
 {
     const char *p = text, *end = text + size, *plain = text;
@@ -149,10 +163,9 @@ void tc_strbuf_add_json(struct tc_strbuf *buf, const char *text, size_t size)
     tc_strbuf_reserve(buf, size + 2);
     tc_strbuf_addc(buf, '"');
     while (p < end) {
-        unsigned char c = (unsigned char)*p;
         size_t n = 1;
 
-        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && (c != '#' || !is_second(text, p))) {
+        if (plain_chars[(unsigned char)*p] || (*p == '#' && !is_second(text, p))) {
             p++;
             continue;
         }
