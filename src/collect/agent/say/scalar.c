@@ -98,7 +98,7 @@ static void encode_int(struct tc_strbuf *out, PyObject *value)
     PyErr_Clear();
 }
 
-void tc_encode_float(struct tc_strbuf *out, double x)
+static void encode_float(struct tc_strbuf *out, double x)
 {
     if (isfinite(x)) {
         size_t start = out->size;
@@ -109,6 +109,37 @@ void tc_encode_float(struct tc_strbuf *out, double x)
     } else {
         tc_strbuf_addf(out, "{\"float\":\"%s\"}", isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
     }
+}
+
+/* The texts of the last ones: the same few numbers come back in each step. */
+#define N_FLOATS  32
+#define MAX_FLOAT 24
+
+struct float_text {
+    uint64_t bits, size; /* 0: none yet */
+    char text[MAX_FLOAT];
+};
+
+void tc_encode_float(struct tc_strbuf *out, double x)
+{
+    static __thread struct float_text last[N_FLOATS];
+    const size_t at = out->size;
+    struct float_text *place;
+    uint64_t bits;
+
+    memcpy(&bits, &x, sizeof(bits));
+    place = &last[bits * UINT64_C(0x9e3779b97f4a7c15) >> 59];
+    if (place->size && place->bits == bits) {
+        tc_strbuf_reserve(out, MAX_FLOAT);
+        memcpy(out->text + at, place->text, MAX_FLOAT); /* a constant size needs no call */
+        out->size += place->size;
+        out->text[out->size] = '\0';
+        return;
+    }
+    encode_float(out, x);
+    place->bits = bits;
+    place->size = out->size - at > MAX_FLOAT ? 0 : out->size - at;
+    memcpy(place->text, out->text + at, place->size);
 }
 
 bool tc_encode_scalar(struct tc_strbuf *out, PyObject *value)
