@@ -40,6 +40,13 @@ static inline PyObject *tc_ref_get(PyObject *ref)
     return object == Py_None ? NULL : object;
 }
 
+/* The same as PyErr_Clear(), in a tenth of the instructions where there is no error. */
+static inline void tc_error_clear(void)
+{
+    if (PyErr_Occurred())
+        PyErr_Clear();
+}
+
 /* An attribute that a release may lack: a new reference, or NULL without an error. NULL has none.
  */
 static inline PyObject *tc_optional(PyObject *from, const char *name)
@@ -76,6 +83,7 @@ enum tc_stage {
 
 struct tc_api {
     char *fn;       /* as JSON string */
+    size_t n_fn;    /* bytes of it */
     char *defaults; /* as JSON object, or NULL */
     enum tc_role role;
     unsigned flags;

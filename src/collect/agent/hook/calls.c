@@ -390,18 +390,21 @@ static void close_span(struct tc_thread *thread, struct tc_span *span, PyObject 
 
 void tc_call_end(struct tc_thread *thread, struct tc_span *span, PyObject *result)
 {
-    PyObject *type, *value, *traceback, *shield;
+    const bool has_raised = PyErr_Occurred() != NULL;
+    PyObject *type = NULL, *value = NULL, *traceback = NULL, *shield;
 
     if (span->generation != tc_agent.generation)
         return; /* a forked child returns from a call of its parent */
     if (!span->is_open && !span->is_counted)
         return;
     tc_agent.moment++;
-    PyErr_Fetch(&type, &value, &traceback);
+    if (has_raised)
+        PyErr_Fetch(&type, &value, &traceback);
     shield = tc_tensor_shield();
     close_span(thread, span, result, type, value);
     tc_tensor_unshield(shield);
     if (PyErr_Occurred())
         tc_agent_failed(span->api, "return");
-    PyErr_Restore(type, value, traceback);
+    if (has_raised)
+        PyErr_Restore(type, value, traceback);
 }

@@ -9,6 +9,8 @@
  */
 #include "collect/agent/torch/identity.h"
 
+#include <string.h>
+
 #include "base/hash.h"
 #include "base/map.h"
 #include "collect/agent/torch/tensor.h"
@@ -32,7 +34,16 @@ static struct tc_map by_address;
 static TC_VEC(struct known) known;
 static size_t sweep_at = MIN_SWEPT;
 static unsigned n_sweeps;
+
 static int64_t last_serial;
+
+/* The places in `known` of the addresses that were asked for last: what one call returns is handed
+ * to the next. */
+#define N_LAST 64
+static struct {
+    const PyObject *object;
+    size_t i;
+} last[N_LAST];
 
 /*
  * A step's tensors stand where those of the step before stood, or nearly so: without this, each
@@ -43,6 +54,7 @@ static void drop_dead(void)
     size_t n = 0;
 
     tc_map_clear(&by_address);
+    memset(last, 0, sizeof(last));
     for (size_t i = 0; i < known.n; i++) {
         struct known *k = &known.items[i];
         PyObject *object = tc_ref_get(k->ref);
@@ -71,16 +83,27 @@ static uint64_t add_known(PyObject *object)
     return known.n - 1;
 }
 
+/* The place in `known` of what is, or was, at the address. */
+static size_t place_of(PyObject *object)
+{
+    const size_t slot = (uintptr_t)object / 16 % N_LAST;
+    uint64_t i;
+
+    if (last[slot].object == object)
+        return last[slot].i;
+    if (!tc_map_get(&by_address, (uint64_t)(uintptr_t)object, &i))
+        i = add_known(object);
+    last[slot].object = object;
+    return last[slot].i = (size_t)i;
+}
+
 /* The entry of the object; serial 0 if it is new. NULL if it takes no weak references. */
 static struct known *find_known(PyObject *object)
 {
-    struct known *k;
+    const size_t i = place_of(object);
+    struct known *k = &known.items[i];
     PyObject *ref;
-    uint64_t i;
 
-    if (!tc_map_get(&by_address, (uint64_t)(uintptr_t)object, &i))
-        i = add_known(object);
-    k = &known.items[i];
     if (k->ref && tc_ref_get(k->ref) == object)
         return k;
     ref = PyWeakref_NewRef(object, NULL);
@@ -91,7 +114,8 @@ static struct known *find_known(PyObject *object)
     Py_XDECREF(k->ref);
     k->ref = ref;
     k->serial = 0;
-    tc_map_release(&k->pieces.others);
+    if (k->pieces.first_serial)
+        tc_map_release(&k->pieces.others);
     k->pieces = (struct pieces){0};
     return k;
 }
