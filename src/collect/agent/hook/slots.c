@@ -451,6 +451,8 @@ static PyObject *lead(struct redirection *r, PyObject *callable, PyObject *const
         look_at_watched(thread);
         return call_traced(r, thread, begin, callable, args, nargsf, names);
     }
+    if (r->hook.api)
+        tc_frames_forget_place();
     tc_own_time_end(begin);
     return call_control(r, thread, callable, args, nargsf, names);
 }

@@ -195,19 +195,6 @@ static int instruction_of(PyFrameObject *frame)
 #endif
 }
 
-bool tc_frames_user_place(struct tc_place_in_code *place)
-{
-    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
-    PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
-    bool is_user = code && file_of(code, frame)->path;
-
-    if (is_user)
-        *place = (struct tc_place_in_code){code, instruction_of(frame)};
-    Py_XDECREF(code);
-    Py_XDECREF(frame);
-    return is_user;
-}
-
 /* A place in code from which calls were made: what is to be written of it. */
 struct caller {
     PyCodeObject *code; /* kept, so that its address stays its own */
@@ -222,6 +209,19 @@ struct caller {
 
 static TC_VEC(struct caller) callers;
 static struct tc_map by_place; /* code and instruction to the index into callers, plus one */
+
+/* Those that called last are found without the map. */
+#define N_LAST 64
+
+static uint64_t key_of(const PyCodeObject *code, int instruction)
+{
+    return tc_hash_mix((uintptr_t)code, (uint64_t)instruction, 0);
+}
+
+static bool is_of(const struct caller *caller, const PyCodeObject *code, int instruction)
+{
+    return caller->code == code && caller->instruction == instruction;
+}
 
 static void release_caller(struct caller *caller)
 {
@@ -252,24 +252,95 @@ static struct caller ask_caller(PyCodeObject *code, PyFrameObject *frame, int in
     return caller;
 }
 
+/* What was kept of the place, or NULL; *is_taken: another's has its key. */
+static const struct caller *known_caller(const PyCodeObject *code, int instruction, bool *is_taken)
+{
+    static size_t last[N_LAST]; /* as in by_place */
+    const uint64_t place = key_of(code, instruction);
+    size_t *near = &last[place % N_LAST];
+    uint64_t known = 0;
+
+    *is_taken = false;
+    if (*near && is_of(&callers.items[*near - 1], code, instruction))
+        return &callers.items[*near - 1];
+    if (!tc_map_get(&by_place, place, &known))
+        return NULL;
+    *is_taken = !is_of(&callers.items[known - 1], code, instruction);
+    if (*is_taken)
+        return NULL;
+    *near = (size_t)known;
+    return &callers.items[known - 1];
+}
+
+/* The caller of the call that is about to begin, if it was asked for already. */
+static struct {
+    const PyThreadState *thread;
+    uint64_t moment;
+    size_t i; /* in callers */
+} met;
+
+static void note_met(const struct caller *known)
+{
+    met.thread = PyThreadState_Get();
+    met.moment = tc_agent.moment + 1;
+    met.i = (size_t)(known - callers.items);
+}
+
+void tc_frames_forget_place(void)
+{
+    met.thread = NULL;
+}
+
+static bool add_met(struct tc_strbuf *out, bool is_outside)
+{
+    const struct caller *caller = &callers.items[met.i];
+
+    if (met.moment != tc_agent.moment || met.thread != PyThreadState_Get() || !caller->at)
+        return false;
+    if (is_outside && caller->by)
+        tc_strbuf_adds(out, caller->by);
+    tc_strbuf_adds(out, caller->at);
+    return true;
+}
+
+bool tc_frames_user_place(struct tc_place_in_code *place)
+{
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+    PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
+    const int instruction = frame ? instruction_of(frame) : -1;
+    bool is_user = false, is_taken;
+
+    if (code) {
+        const struct caller *known = known_caller(code, instruction, &is_taken);
+
+        is_user = known ? known->at != NULL : file_of(code, frame)->path != NULL;
+        if (known)
+            note_met(known);
+    }
+    if (is_user)
+        *place = (struct tc_place_in_code){code, instruction};
+    Py_XDECREF(code);
+    Py_XDECREF(frame);
+    return is_user;
+}
+
 /* What is known of the frame's place; in *once, to be released, where it cannot be kept. */
 static const struct caller *caller_of(PyFrameObject *frame, struct caller *once)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
     const int instruction = instruction_of(frame);
-    const uint64_t place = tc_hash_mix((uintptr_t)code, (uint64_t)instruction, 0);
-    uint64_t known = 0;
+    bool is_taken;
+    const struct caller *known = known_caller(code, instruction, &is_taken);
 
-    if (tc_map_get(&by_place, place, &known) && callers.items[known - 1].code == code &&
-        callers.items[known - 1].instruction == instruction) {
+    if (known) {
         Py_DECREF(code);
-        return &callers.items[known - 1];
+        return known;
     }
     *once = ask_caller(code, frame, instruction);
-    if (known || instruction < 0 || callers.n >= MAX_CALLERS)
+    if (is_taken || instruction < 0 || callers.n >= MAX_CALLERS)
         return once;
     tc_vec_push(&callers, *once);
-    tc_map_put(&by_place, place, callers.n);
+    tc_map_put(&by_place, key_of(code, instruction), callers.n);
     *once = (struct caller){0};
     return &callers.items[callers.n - 1];
 }
@@ -294,6 +365,8 @@ void tc_frames_add(struct tc_strbuf *out)
 {
     struct walk walk = {.out = out, .is_outside = true};
 
+    if (!tc_agent.stack_depth && add_met(out, true))
+        return;
     go_up(&walk, tc_agent.stack_depth ? visit_for_stack : visit_place);
     if (tc_agent.stack_depth && walk.n_lines)
         tc_strbuf_addc(out, ']');
@@ -303,5 +376,7 @@ void tc_frames_add_caller(struct tc_strbuf *out)
 {
     struct walk walk = {.out = out};
 
+    if (add_met(out, false))
+        return;
     go_up(&walk, visit_place);
 }

@@ -22,5 +22,7 @@ struct tc_place_in_code {
     int instruction;          /* -1 where the interpreter does not tell */
 };
 bool tc_frames_user_place(struct tc_place_in_code *place);
+/* The call that the place was asked for is not told: the next one has another. */
+void tc_frames_forget_place(void);
 
 #endif /* TC_COLLECT_FRAMES_H */
