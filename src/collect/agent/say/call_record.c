@@ -150,7 +150,7 @@ void tc_record_call(struct tc_thread *thread, const struct tc_span *span)
     tc_strbuf_adds(out, "{\"type\":\"call\",\"id\":");
     tc_strbuf_add_int(out, span->id);
     tc_strbuf_adds(out, ",\"fn\":");
-    tc_strbuf_adds(out, span->api->fn);
+    tc_strbuf_add(out, span->api->fn, span->api->n_fn);
     tc_strbuf_adds(out, ",\"t\":");
     tc_strbuf_add_int(out, tc_agent_now());
     add_place(thread, out);
@@ -162,14 +162,13 @@ void tc_record_call(struct tc_thread *thread, const struct tc_span *span)
     tc_line_end(thread, thread->step_at);
 }
 
-static struct tc_strbuf *begin_end(struct tc_thread *thread, const char *type,
-                                   const struct tc_span *span)
+/* head: the line up to the number of the call. */
+static inline struct tc_strbuf *begin_end(struct tc_thread *thread, const char *head,
+                                          const struct tc_span *span)
 {
     struct tc_strbuf *out = tc_line_begin(thread);
 
-    tc_strbuf_adds(out, "{\"type\":\"");
-    tc_strbuf_adds(out, type);
-    tc_strbuf_adds(out, "\",\"id\":");
+    tc_strbuf_adds(out, head);
     tc_strbuf_add_int(out, span->id);
     tc_strbuf_adds(out, ",\"t\":");
     tc_strbuf_add_int(out, tc_agent_now());
@@ -178,7 +177,7 @@ static struct tc_strbuf *begin_end(struct tc_thread *thread, const char *type,
 
 void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyObject *result)
 {
-    struct tc_strbuf *out = begin_end(thread, "return", span);
+    struct tc_strbuf *out = begin_end(thread, "{\"type\":\"return\",\"id\":", span);
     struct tc_asked asked = {.is_batch = span->api->role == TC_ROLE_DATA,
                              .is_drawn = span->api->role == TC_ROLE_DRAW,
                              .is_noise = span->api->flags & TC_API_NOISE,
@@ -229,7 +228,7 @@ static void add_message(struct tc_strbuf *out, const struct tc_api *api, PyObjec
 void tc_record_raise(struct tc_thread *thread, const struct tc_span *span, PyObject *type,
                      PyObject *value)
 {
-    struct tc_strbuf *out = begin_end(thread, "raise", span);
+    struct tc_strbuf *out = begin_end(thread, "{\"type\":\"raise\",\"id\":", span);
     const char *name = type ? ((PyTypeObject *)type)->tp_name : "?";
 
     tc_strbuf_adds(out, ",\"exc\":");

@@ -60,12 +60,23 @@ struct tc_strbuf *tc_line_begin(struct tc_thread *thread)
 
 void tc_line_add_step(struct tc_thread *thread, struct tc_strbuf *out)
 {
-    tc_strbuf_adds(out, ",\"step\":");
-    thread->step_at = out->size;
-    tc_strbuf_add_int(out, tc_agent.step);
-    tc_strbuf_adds(out, ",\"stage\":\"");
-    tc_strbuf_adds(out, tc_stage_name(thread->stage));
-    tc_strbuf_addc(out, '"');
+    static const char key[] = ",\"step\":";
+    static struct tc_strbuf last; /* what was written last, which most calls write again */
+    static enum tc_stage stage;
+    static int64_t step;
+
+    if (!last.size || step != tc_agent.step || stage != thread->stage) {
+        step = tc_agent.step;
+        stage = thread->stage;
+        tc_strbuf_reset(&last);
+        tc_strbuf_adds(&last, key);
+        tc_strbuf_add_int(&last, step);
+        tc_strbuf_adds(&last, ",\"stage\":\"");
+        tc_strbuf_adds(&last, tc_stage_name(stage));
+        tc_strbuf_addc(&last, '"');
+    }
+    thread->step_at = out->size + sizeof(key) - 1;
+    tc_strbuf_add(out, last.text, last.size);
 }
 
 void tc_line_open(tc_filler *fill, void *told)

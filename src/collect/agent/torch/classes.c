@@ -47,6 +47,7 @@ int tc_api_add(const char *fn, enum tc_role role, unsigned flags, int group, con
     struct tc_api *api = tc_calloc(1, sizeof(*api));
 
     api->fn = quoted(fn);
+    api->n_fn = strlen(api->fn);
     api->defaults = defaults ? tc_strdup(defaults) : NULL;
     api->role = role;
     api->flags = flags;
