@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors read where torch's C++ keeps them, and torch asked: the two leave the same trace."""
+"""Tensors read where torch's C++ keeps them, and torch asked: the two leave the same trace. So do tensors that are said again, and said anew."""
 import os
 import pathlib
 import re
@@ -9,6 +9,7 @@ from traced import Warm, decode
 
 PIPELINES = pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "pipelines"
 ASK = {"TRAINCHECK_TEST_ASK": "1"}
+ANEW = {"TRAINCHECK_TEST_ANEW": "1"}
 
 # All that a tensor can be: each is told as an operand and as a result.
 ALL_KINDS = """
@@ -66,7 +67,62 @@ ALL_KINDS = """
     complex.add(complex)
 """
 
-# Of the script above, where the agent can say so.
+# The same tensors again and again, while all that is told of them changes.
+AGAIN = """
+    import torch, torch.nn.functional as F
+
+    def show(*tensors):
+        for x in tensors:
+            for _ in range(3):
+                F.dropout(x, 0.0, False)
+                torch.add(x, x)
+
+    torch.manual_seed(0)
+    few, many = torch.zeros(4), torch.zeros(40)
+    show(few, many)
+    few[3], many[39] = 1.0, 2.0
+    show(few, many)
+    many[1] = 1e-9
+    few.fill_(7.0), many.fill_(7.0)
+    show(few, many)
+    few.requires_grad_(), many.requires_grad_()
+    show(few, many)
+    few.requires_grad_(False)
+    few.resize_(2)
+    show(few)
+    few._is_param = True
+    show(few)
+    few.data = torch.arange(6.0).view(2, 3)
+    show(few)
+    few.t_()
+    show(few)
+    few.set_(torch.ones(3))
+    show(few)
+    few = few.detach().to(torch.complex64)
+    show(few, few.conj())
+    many.__class__ = torch.nn.Parameter
+    show(many)
+    counts = torch.arange(4)
+    show(counts)
+    counts[0] = 9
+    show(counts)
+    for i in range(200):  # each where the one before stood
+        show(torch.full((3,), float(i % 3)))
+    with torch.no_grad():
+        weight = torch.nn.Linear(3, 3).weight
+        for i in range(3):
+            show(weight, weight * 2, weight[0])
+            weight.fill_(i)
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.rand(80, 2)), batch_size=1)
+    kept = [few]
+    for step, (batch,) in enumerate(loader):  # a batch is known as one for a while
+        kept.append(batch)
+        show(batch, kept[step // 2])
+    torch.vmap(lambda x: show(x) or x)(torch.ones(2, 3, requires_grad=True))
+    show(few, *kept[:3])
+"""
+
+# Of ALL_KINDS, where the agent can say so.
 FOUND = """
     import sys, torch
     agent, layout = sys.modules["_traincheck_agent"], sys.modules["traincheck_agent.layout"]
@@ -84,8 +140,8 @@ class Layout(Warm):
         return [[re.sub(r'"t":\d+', "", line) for line in decode(file).splitlines() if not line.startswith('{"type":"process"')]
                 for file in run.files()]
 
-    def compare(self, script):
-        read, asked = (self.collect("--overwrite", script, folder=name, env=env) for name, env in (("read", {}), ("asked", ASK)))
+    def compare(self, script, other=ASK):
+        read, asked = (self.collect("--overwrite", script, folder=name, env=env) for name, env in (("read", {}), ("asked", other)))
         self.assertEqual((read.code, read.out), (asked.code, asked.out), read.err + asked.err)
         self.assert_no_errors(read)
         self.assertEqual(self.texts(read), self.texts(asked))
@@ -100,6 +156,14 @@ class Layout(Warm):
         for name in os.environ.get("TRAINCHECK_TEST_PIPELINES", "amp_custom_linear vae").split():
             with self.subTest(name):
                 self.compare(PIPELINES / f"{name}.py")
+
+    def test_what_is_said_again(self):
+        for name, script in {"kinds": ALL_KINDS, "again": AGAIN}.items():
+            with self.subTest(name):
+                run = self.compare(self.script(script), ANEW)
+                self.assertEqual(run.code, 0, run.err)
+        # torch.add() of that line is told no more from some turn on, and the next call stands in its own line
+        self.assertEqual(len({call["at"] for call in self.calls(run) if call["fn"] == "torch.nn.functional.dropout"}), 1)
 
     def test_it_is_found_in_right_samples_alone(self):
         run = self.traced(FOUND)

@@ -56,6 +56,11 @@ bool tc_look_is_elsewhere(const struct tc_tensor *as)
     return !as->on_cpu || is_forced_elsewhere();
 }
 
+bool tc_look_is_here(const struct tc_tensor *as)
+{
+    return as->is_here && !is_forced_elsewhere();
+}
+
 bool tc_look_has_kernel(const struct tc_tensor *as)
 {
     const int device = tc_table_device(as->device);

@@ -22,6 +22,9 @@
 #define TC_ASK_MAGNITUDE 0x4u /* the largest one; INFINITY where a number is NaN or infinite */
 #define TC_ASK_VALUE     0x8u /* of one floating point number */
 
+/* Is its memory what tc_look_memory() would give, whatever the reach? */
+bool tc_look_is_here(const struct tc_tensor *as);
+
 /* The answer to one of them: known, or still to come. */
 struct tc_figure {
     struct tc_piece piece; /* transfer NULL: it is known */

@@ -453,6 +453,11 @@ void tc_content_add(struct tc_strbuf *out, PyObject *tensor, const struct tc_ten
 
     if (!members)
         return;
+    if (tc_look_is_here(as)) {
+        from.whole = as->address;
+        add_members(out, &from, as, members);
+        return;
+    }
     if (tc_look_is_asked(tensor, as, reach)) {
         ask_members(tensor, as, members);
         return;
@@ -465,4 +470,39 @@ void tc_content_add(struct tc_strbuf *out, PyObject *tensor, const struct tc_ten
     from.whole = memory.data;
     add_members(out, &from, as, members);
     tc_memory_release(&memory);
+}
+
+/* ---- what is told again ---- */
+
+bool tc_content_is_lasting(const struct tc_asked *asked, int64_t serial)
+{
+    return asked && asked->content && !asked->is_batch && !asked->digests && !asked->is_brief &&
+           !asked->is_noise && !asked->is_named && tc_agent.content == TC_CONTENT_BATCHES &&
+           !tc_agent.stats && serial && !is_known_batch(serial);
+}
+
+static bool is_shown(const struct tc_tensor *as)
+{
+    return as->n <= MAX_SHOWN;
+}
+
+bool tc_content_take(PyObject *tensor, const struct tc_tensor *as, struct tc_content_taken *out)
+{
+    if (!tc_look_is_here(as) || as->dtype->number == TC_NUMBER_OTHER)
+        return false;
+    out->is_parameter = tc_tensor_is_parameter(tensor);
+    if (is_shown(as))
+        memcpy(out->bytes, as->address, size_of(as));
+    return is_shown(as) || as->n > MAX_SUMMARIZED ||
+           !tc_is_constant(as->address, as->n, as->dtype->item_size);
+}
+
+/* Of more elements nothing is told, but where they are all the same. */
+bool tc_content_is_as(PyObject *tensor, const struct tc_tensor *as,
+                      const struct tc_content_taken *taken)
+{
+    if (!is_shown(as))
+        return as->n > MAX_SUMMARIZED || !tc_is_constant(as->address, as->n, as->dtype->item_size);
+    return memcmp(taken->bytes, as->address, size_of(as)) == 0 &&
+           (as->requires_grad || taken->is_parameter == tc_tensor_is_parameter(tensor));
 }

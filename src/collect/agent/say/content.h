@@ -25,6 +25,20 @@ struct tc_asked {
     struct tc_operands *operands; /* what is to be compared, or NULL */
 };
 
+/*
+ * Does what is told of the tensor depend on nothing but itself? Then it is told the same as long as
+ * tc_content_is_as() says so of what was taken then.
+ */
+struct tc_content_taken {
+    bool is_parameter;
+    unsigned char bytes[64]; /* all, of few elements */
+};
+bool tc_content_is_lasting(const struct tc_asked *asked, int64_t serial);
+/* False where more is told than such few numbers. */
+bool tc_content_take(PyObject *tensor, const struct tc_tensor *as, struct tc_content_taken *out);
+bool tc_content_is_as(PyObject *tensor, const struct tc_tensor *as,
+                      const struct tc_content_taken *taken);
+
 /* Append the members. serial is that of the tensor, 0 if it has none. */
 void tc_content_add(struct tc_strbuf *out, PyObject *tensor, const struct tc_tensor *as,
                     int64_t serial, const struct tc_asked *asked);

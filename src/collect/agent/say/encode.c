@@ -15,6 +15,7 @@
 
 #include "collect/agent/say/array.h"
 #include "collect/agent/say/names.h"
+#include "collect/agent/say/said.h"
 #include "collect/agent/say/scalar.h"
 #include "collect/agent/say/stats.h"
 #include "collect/agent/torch/classes.h"
@@ -122,14 +123,19 @@ static void start(struct encoder *e, struct tc_strbuf *out, const char *name,
 
 /* ---- values ---- */
 
+static void put_operand(struct encoder *e, PyObject *value, const struct tc_tensor *t)
+{
+    if (e->n_name != SIZE_MAX)
+        tc_operands_put(e->asked->operands, value, t, e->name);
+}
+
 static void add_content(struct encoder *e, PyObject *value, const struct tc_tensor *t,
                         int64_t serial)
 {
     if (!e->asked)
         return;
     tc_content_add(e->out, value, t, serial, e->asked);
-    if (e->n_name != SIZE_MAX)
-        tc_operands_put(e->asked->operands, value, t, e->name);
+    put_operand(e, value, t);
 }
 
 /* What stands in a list has no name of its own. */
@@ -212,7 +218,16 @@ static void encode_tensor(struct encoder *e, PyObject *value)
     const struct tc_class *class = tc_class_of(Py_TYPE(value));
     bool is_read = class && !class->opaque;
     int64_t serial = is_read ? tc_identity_tensor(value) : tc_identity(value);
+    const bool is_lasting = is_read && tc_content_is_lasting(e->asked, serial);
+    const struct tc_tensor *known = tc_said_again(e->out, value, serial, is_lasting);
+    const size_t at = e->out->size;
+    bool is_kept = false;
     struct tc_tensor t;
+
+    if (known) {
+        put_operand(e, value, known);
+        return;
+    }
 
     tc_strbuf_adds(e->out, "{\"tensor\":");
     tc_strbuf_adds(e->out, class ? class->short_name : "\"?\"");
@@ -224,9 +239,12 @@ static void encode_tensor(struct encoder *e, PyObject *value)
         add_content(e, value, &t, serial);
         if (tc_agent.stats)
             tc_stats_add(e->out, value, &t);
+        is_kept = is_lasting;
     }
     tc_strbuf_addc(e->out, '}');
-    PyErr_Clear();
+    if (is_kept)
+        tc_said_keep(value, serial, &t, e->out->text + at, e->out->size - at);
+    tc_error_clear();
 }
 
 static void add_more(struct encoder *e, Py_ssize_t n)
@@ -423,7 +441,7 @@ static void encode_object(struct encoder *e, PyObject *value, bool is_root)
     PyObject *dict;
 
     if (!class) {
-        PyErr_Clear();
+        tc_error_clear();
         tc_strbuf_adds(e->out, "{\"object\":\"?\",\"attrs\":{}}");
         return;
     }
@@ -441,7 +459,7 @@ static void encode_object(struct encoder *e, PyObject *value, bool is_root)
         Py_XDECREF(dict);
     }
     tc_strbuf_adds(e->out, "}}");
-    PyErr_Clear();
+    tc_error_clear();
 }
 
 static void encode_device(struct encoder *e, PyObject *value)
@@ -560,5 +578,5 @@ void tc_encode_self(struct tc_strbuf *out, PyObject *value, bool is_root,
         encode_object(&e, value, is_root);
     else
         encode(&e, value);
-    PyErr_Clear();
+    tc_error_clear();
 }

@@ -23,9 +23,11 @@
 #include "collect/thread.h"
 #include "trace/writer.h"
 
-#define TICK_NS      50000000L            /* how often waiting lines are fetched */
-#define WAKE_SIZE    ((size_t)1 << 18)    /* bytes that are fetched at once */
-#define FIRST_SIZE   (2 * WAKE_SIZE)      /* of the buffers: growing, they are copied by whoever trains */
+#define TICK_NS   50000000L         /* how often waiting lines are fetched */
+#define WAKE_SIZE ((size_t)1 << 18) /* bytes that are fetched at once */
+#define FIRST_SIZE                                                                \
+    (2 * WAKE_SIZE) /* of the buffers: growing, they are copied by whoever trains \
+                     */
 #define RETRY_NS     UINT64_C(100000000)  /* after a failed write; doubled with each further one */
 #define MAX_RETRY_NS UINT64_C(5000000000) /* up to this */
 #define LAST_TRIES   20                   /* at the end of the process, RETRY_NS apart */

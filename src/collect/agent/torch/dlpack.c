@@ -84,6 +84,7 @@ bool tc_dlpack_view(PyObject *tensor, struct tc_dlpack_view *out)
     out->type = (uint32_t)t.code << 24 | (uint32_t)t.bits << 16 | t.lanes;
     out->on_cpu = t.device_type == CPU;
     out->is_literal = false;
+    out->requires_grad = TC_ANSWER_UNKNOWN;
     out->cuda = is_cuda(t.device_type) ? t.device_id : -1;
     return true;
 }

@@ -10,6 +10,12 @@
 
 #include "collect/agent/agent.h"
 
+enum tc_answer {
+    TC_ANSWER_NO,
+    TC_ANSWER_YES,
+    TC_ANSWER_UNKNOWN,
+};
+
 /* Borrowed from the tensor: valid until something else happens to it. */
 struct tc_dlpack_view {
     const void *data;
@@ -19,6 +25,7 @@ struct tc_dlpack_view {
     bool on_cpu;
     bool is_literal; /* its elements are known to be what its memory says */
     int cuda;        /* number of the device of CUDA, -1: it is none */
+    enum tc_answer requires_grad;
 };
 
 /* Take the interface from torch.Tensor, if it has one. Leaves no Python error. */

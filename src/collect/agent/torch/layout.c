@@ -302,6 +302,16 @@ static void read_dims(const void *impl, struct tc_dlpack_view *out)
     out->strides = out->shape + (out->n_dims > N_INLINE ? out->n_dims : N_INLINE);
 }
 
+/* The grad_fn of a view that was written to is made when torch is asked: none is no answer. */
+static enum tc_answer has_grad_fn(const void *impl)
+{
+    const void *autograd = pointer_at(impl, at.autograd);
+
+    if (!autograd)
+        return TC_ANSWER_NO;
+    return word_of(autograd, at.grad_fn) ? TC_ANSWER_YES : TC_ANSWER_UNKNOWN;
+}
+
 /* Of what is empty, or has no memory, torch says what it likes. */
 static bool read_view(const void *impl, const struct kind *kind, struct tc_dlpack_view *out)
 {
@@ -316,6 +326,7 @@ static bool read_view(const void *impl, const struct kind *kind, struct tc_dlpac
     out->on_cpu = kind->on_cpu;
     out->is_literal = kind->is_literal;
     out->cuda = kind->cuda;
+    out->requires_grad = has_grad_fn(impl);
     return true;
 }
 
@@ -325,6 +336,46 @@ bool tc_layout_view(PyObject *tensor, struct tc_dlpack_view *out)
     const struct kind *kind = impl ? kind_of(impl) : NULL;
 
     return kind && read_view(impl, kind, out);
+}
+
+/* From dims to the words of the kind: the offset lies between. */
+static size_t n_printed(void)
+{
+    return at.dims < at.n && at.n + 3 - at.dims <= TC_LAYOUT_WORDS ? at.n + 3 - at.dims : 0;
+}
+
+static bool is_printed(size_t place)
+{
+    return place >= at.dims && place < at.n;
+}
+
+bool tc_layout_take(PyObject *tensor, struct tc_layout_print *out)
+{
+    const void *impl = impl_of(tensor);
+    const size_t n = n_printed();
+    enum tc_answer grad;
+
+    if (!impl || !n || !is_printed(at.offset) || !kind_of(impl) ||
+        word_of(impl, at.dims) > N_INLINE || !pointer_at(impl, at.storage))
+        return false;
+    grad = has_grad_fn(impl);
+    out->impl = impl;
+    out->storage = pointer_at(impl, at.storage);
+    out->data = pointer_at(out->storage, at.data);
+    out->has_autograd = grad == TC_ANSWER_YES;
+    memcpy(out->words, (const char *)impl + at.dims * sizeof(uint64_t), n * sizeof(uint64_t));
+    return grad != TC_ANSWER_UNKNOWN && out->data;
+}
+
+bool tc_layout_is_as(PyObject *tensor, const struct tc_layout_print *print)
+{
+    const void *impl = impl_of(tensor);
+
+    return impl && impl == print->impl && pointer_at(impl, at.storage) == print->storage &&
+           pointer_at(print->storage, at.data) == print->data &&
+           memcmp((const char *)impl + at.dims * sizeof(uint64_t), print->words,
+                  n_printed() * sizeof(uint64_t)) == 0 &&
+           has_grad_fn(impl) == (print->has_autograd ? TC_ANSWER_YES : TC_ANSWER_NO);
 }
 
 /* DLPack may call the stride of a dimension of one element otherwise. */
@@ -376,26 +427,16 @@ enum tc_answer tc_layout_is_literal(PyObject *tensor)
     return kind->is_literal ? TC_ANSWER_YES : TC_ANSWER_NO;
 }
 
-/* The grad_fn of a view that was written to is made when torch is asked: none is no answer. */
-static enum tc_answer has_grad_fn(PyObject *tensor)
-{
-    const void *impl = impl_of(tensor), *autograd = impl ? pointer_at(impl, at.autograd) : NULL;
-
-    if (!impl || !kind_of(impl))
-        return TC_ANSWER_UNKNOWN;
-    if (!autograd)
-        return TC_ANSWER_NO;
-    return word_of(autograd, at.grad_fn) ? TC_ANSWER_YES : TC_ANSWER_UNKNOWN;
-}
-
 enum tc_answer tc_layout_requires_grad(PyObject *tensor)
 {
-    return has_grad_fn(tensor);
+    const void *impl = impl_of(tensor);
+
+    return impl && kind_of(impl) ? has_grad_fn(impl) : TC_ANSWER_UNKNOWN;
 }
 
 enum tc_answer tc_layout_is_leaf(PyObject *tensor)
 {
-    const enum tc_answer has = has_grad_fn(tensor);
+    const enum tc_answer has = tc_layout_requires_grad(tensor);
 
     return has == TC_ANSWER_UNKNOWN ? has : has == TC_ANSWER_YES ? TC_ANSWER_NO : TC_ANSWER_YES;
 }

@@ -12,12 +12,6 @@
 
 #include "collect/agent/torch/dlpack.h"
 
-enum tc_answer {
-    TC_ANSWER_NO,
-    TC_ANSWER_YES,
-    TC_ANSWER_UNKNOWN,
-};
-
 /*
  * Search for the places. samples: a tuple of tuples
  * (tensor, TensorImpl, StorageImpl, address of its memory, offset, elements, sizes, strides,
@@ -30,6 +24,18 @@ bool tc_layout_find(PyObject *samples, PyObject *unlike);
 
 /* What DLPack would say; false: unknown. */
 bool tc_layout_view(PyObject *tensor, struct tc_dlpack_view *out);
+/* Where a tensor is and all that makes it what it is, to see whether it still is. */
+#define TC_LAYOUT_WORDS 24
+struct tc_layout_print {
+    const void *impl, *storage, *data;
+    bool has_autograd; /* and a grad_fn */
+    uint64_t words[TC_LAYOUT_WORDS];
+};
+
+/* False where that cannot be known, as of a leaf that autograd knows. */
+bool tc_layout_take(PyObject *tensor, struct tc_layout_print *out);
+bool tc_layout_is_as(PyObject *tensor, const struct tc_layout_print *print);
+
 /* What DLPack said of a tensor: those of its kind are read here from now on. */
 void tc_layout_meet(PyObject *tensor, const struct tc_dlpack_view *view);
 /* Are its elements what its memory says? */

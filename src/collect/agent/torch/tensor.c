@@ -95,20 +95,24 @@ static bool view_of(PyObject *tensor, struct tc_dlpack_view *view)
 static bool requires_grad_inside(PyObject *tensor)
 {
     PyObject *inside = tc_tensor_is_wrapped(tensor) ? tc_tensor_unwrapped(tensor) : NULL;
-    bool requires_grad = inside && tc_tensor_requires_grad(inside);
+    const bool does = inside && tc_tensor_requires_grad(inside);
 
     Py_XDECREF(inside);
-    return requires_grad;
+    return does;
+}
+
+/* read: what is known of it. */
+static bool requires_grad(PyObject *tensor, enum tc_answer read)
+{
+    if (read == TC_ANSWER_YES || (read == TC_ANSWER_UNKNOWN && is_true(GET(tensor, requires_grad))))
+        return true;
+    return was_wrapped && requires_grad_inside(tensor);
 }
 
 bool tc_tensor_requires_grad(PyObject *tensor)
 {
-    const enum tc_answer read =
-        tc_tensor_is_exact(tensor) ? tc_layout_requires_grad(tensor) : TC_ANSWER_UNKNOWN;
-
-    if (read == TC_ANSWER_YES || (read == TC_ANSWER_UNKNOWN && is_true(GET(tensor, requires_grad))))
-        return true;
-    return was_wrapped && requires_grad_inside(tensor);
+    return requires_grad(tensor, tc_tensor_is_exact(tensor) ? tc_layout_requires_grad(tensor)
+                                                            : TC_ANSWER_UNKNOWN);
 }
 
 static int64_t number(PyObject *take)
@@ -224,8 +228,27 @@ bool tc_tensor_read(PyObject *tensor, struct tc_tensor *out)
             return false;
         out->dtype = read_dtype(tensor);
     }
-    out->requires_grad = tc_tensor_requires_grad(tensor);
+    out->requires_grad = requires_grad(tensor, is_viewed ? view.requires_grad : TC_ANSWER_UNKNOWN);
     return out->dtype != NULL;
+}
+
+static bool is_viewed_as(PyObject *tensor, const struct tc_tensor *as)
+{
+    struct tc_dlpack_view view;
+
+    return tc_layout_view(tensor, &view) && view.data == as->address && view.on_cpu &&
+           view.is_literal && view.n_dims == as->n_dims && tc_dlpack_is_contiguous(&view) &&
+           memcmp(view.shape, as->shape, as->n_dims * sizeof(as->shape[0])) == 0 &&
+           dtype_told(tensor, view.type) == as->dtype &&
+           requires_grad(tensor, view.requires_grad) == as->requires_grad;
+}
+
+bool tc_tensor_is_as(PyObject *tensor, const struct tc_tensor *as,
+                     const struct tc_layout_print *print)
+{
+    if (was_wrapped || !tc_tensor_is_exact(tensor))
+        return false;
+    return print ? tc_layout_is_as(tensor, print) : is_viewed_as(tensor, as);
 }
 
 static bool is_dispatching(PyObject *tensor)

@@ -9,6 +9,7 @@
 #ifndef TC_COLLECT_TENSOR_H
 #define TC_COLLECT_TENSOR_H
 
+#include "collect/agent/torch/layout.h"
 #include "collect/agent/torch/torch.h"
 
 #define TC_MAX_DIMS 16
@@ -35,6 +36,10 @@ struct tc_memory {
 };
 
 bool tc_tensor_read(PyObject *tensor, struct tc_tensor *out);
+/* Would it be read as it was then? May say no where it would. as is_here; print: of the same time,
+ * or NULL. */
+bool tc_tensor_is_as(PyObject *tensor, const struct tc_tensor *as,
+                     const struct tc_layout_print *print);
 /* as is what has just been read of the tensor. */
 /* copy: where the memory is elsewhere or not contiguous, make a copy. */
 void tc_tensor_memory(PyObject *tensor, const struct tc_tensor *as, bool copy,

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * said.h - what was said of a tensor, to be said again
+ *
+ * What one call returns is handed to the next, and a weight is handed to each of its calls. As long
+ * as such a tensor is what it was, its text is the same. All is called with the interpreter's lock.
+ */
+#ifndef TC_COLLECT_SAID_H
+#define TC_COLLECT_SAID_H
+
+#include "collect/agent/say/content.h"
+
+/* Append what was said of the tensor: as it was read then, or NULL if something is not as it was.
+ * is_lasting: as of what it is asked for. */
+const struct tc_tensor *tc_said_again(struct tc_strbuf *out, PyObject *tensor, int64_t serial,
+                                      bool is_lasting);
+/* Keep what was said of what it is asked for, which is lasting. as: as it was read. */
+void tc_said_keep(PyObject *tensor, int64_t serial, const struct tc_tensor *as, const char *text,
+                  size_t size);
+
+#endif /* TC_COLLECT_SAID_H */
