@@ -130,8 +130,8 @@ static bool read_operand(const struct answer *a, PyObject *operand, struct tc_te
         *tensor = a->tensor;
         return true;
     }
-    return tc_tensor_is(operand) && read_plain(operand, tensor) &&
-           is_comparable(tensor, &a->tensor);
+    return tc_tensor_is(operand) && !tc_tensor_is_unlike(operand, &a->tensor) &&
+           read_plain(operand, tensor) && is_comparable(tensor, &a->tensor);
 }
 
 static void compare(struct answer *a, const char *where, const char *name, PyObject *operand)

@@ -232,13 +232,26 @@ bool tc_tensor_read(PyObject *tensor, struct tc_tensor *out)
     return out->dtype != NULL;
 }
 
+static bool has_shape(const struct tc_dlpack_view *view, const struct tc_tensor *as)
+{
+    return view->n_dims == as->n_dims &&
+           memcmp(view->shape, as->shape, as->n_dims * sizeof(as->shape[0])) == 0;
+}
+
+bool tc_tensor_is_unlike(PyObject *tensor, const struct tc_tensor *as)
+{
+    struct tc_dlpack_view view;
+
+    return !was_wrapped && tc_tensor_is_exact(tensor) && tc_layout_view(tensor, &view) &&
+           !has_shape(&view, as);
+}
+
 static bool is_viewed_as(PyObject *tensor, const struct tc_tensor *as)
 {
     struct tc_dlpack_view view;
 
     return tc_layout_view(tensor, &view) && view.data == as->address && view.on_cpu &&
-           view.is_literal && view.n_dims == as->n_dims && tc_dlpack_is_contiguous(&view) &&
-           memcmp(view.shape, as->shape, as->n_dims * sizeof(as->shape[0])) == 0 &&
+           view.is_literal && has_shape(&view, as) && tc_dlpack_is_contiguous(&view) &&
            dtype_told(tensor, view.type) == as->dtype &&
            requires_grad(tensor, view.requires_grad) == as->requires_grad;
 }
