@@ -44,11 +44,11 @@ static void set_situation(struct tc_situation *situation, struct tc_strtab *symb
                          tc_value_class(symbols, strict));
 }
 
-/* Two files hold two parts of one state, as that of a model and that of its optimizer. */
+/* Two files hold two parts of one state, as that of a model and that of its optimizer. Of what is
+ * no text, as a path of pathlib, nobody knows whether it is another file. */
 static bool are_parts(const struct load *a, const struct load *b)
 {
-    return a->descriptor == b->descriptor && a->file != b->file && a->file != TC_NO_SYM &&
-           b->file != TC_NO_SYM;
+    return a->descriptor == b->descriptor && (a->file != b->file || a->file == TC_NO_SYM);
 }
 
 /* Where those of a file begin to come with load i: at the first of the parts that were loaded in

@@ -16,12 +16,18 @@ static bool is_tensor(const struct tc_value *value)
     return tc_value_get(value, "tensor") || tc_value_get(value, "array");
 }
 
+static bool is_number(const struct tc_value *value)
+{
+    return value->kind != TC_VALUE_ARRAY && value->kind != TC_VALUE_OBJECT;
+}
+
 /* Of a checkpoint parts are dicts themselves; those of an optimizer, and of a whole run, always. */
 static void read_dict(struct tc_loaded *loaded, struct tc_strtab *symbols,
                       const struct tc_value *dict)
 {
     for (uint32_t i = 0; dict->kind == TC_VALUE_OBJECT && i < dict->n; i++) {
         loaded->is_plain &= is_tensor(&dict->members[i].value);
+        loaded->is_of_numbers &= is_number(&dict->members[i].value);
         if (loaded->n_keys < TC_LOADED_KEYS)
             loaded->keys[loaded->n_keys++] = tc_symbols_str(symbols, dict->members[i].key);
     }
@@ -33,7 +39,8 @@ void tc_loaded_read(struct tc_loaded *loaded, struct tc_strtab *symbols,
     const struct tc_value *dict = tc_value_get(value, "dict");
 
     *loaded = (struct tc_loaded){
-        .is_plain = value && (dict || is_tensor(value) || value->kind == TC_VALUE_ARRAY)};
+        .is_plain = value && (dict || is_tensor(value) || value->kind == TC_VALUE_ARRAY),
+        .is_of_numbers = dict && dict->n};
     if (dict)
         read_dict(loaded, symbols, dict);
     for (uint32_t i = 0; value && value->kind == TC_VALUE_ARRAY && i < value->n; i++)
@@ -66,5 +73,5 @@ bool tc_loaded_is_data(const struct tc_loaded *loaded, const struct tc_strtab *s
     for (size_t i = 0; i < loaded->n_keys; i++)
         if (names_variable(symbols, process, loaded->keys[i]))
             return false;
-    return loaded->is_plain && process->variables.n;
+    return loaded->is_of_numbers || (loaded->is_plain && process->variables.n);
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Four scripts draw the order of each epoch. In the broken run a generator is seeded in each, so that all have one order. Another training,
 with an optimizer of its own, may be seeded as the one before; what was loaded goes on within an epoch, whose order is drawn again; an
-evaluation may look at the same rows each time; and a backward computes again what a forward drew."""
+evaluation may look at the same rows each time; and a backward computes again what a forward drew.
+What data are made by, as a table, may be drawn by one seed each time."""
 from trace_writer import Trace
 
 PIPELINES = 4
@@ -40,6 +41,16 @@ def fine_second_training(folder):
 
 def fine_few(folder):
     run(folder, [2, 2, 2], n=12, distinct=12)
+
+
+def fine_table(folder):
+    t = Trace(folder)
+    model, adam = epochs(t, [2])
+    for _ in range(3):
+        table = t.tensor(3, 64, dtype="int64") | {"digest": f"{7:016x}", "summary": {"distinct": 20}}
+        t.op("torch.randperm", at="data.py:3", args={"n": 64}, value=table)
+        t.train_step(model, adam)
+    t.end()
 
 
 def fine_flags(folder):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A checkpoint of several files is loaded part by part; of one file that is loaded twice each time counts."""
+"""A checkpoint of several files is loaded part by part; of one file that is loaded twice each time counts. Of files whose names are no text nobody knows
+which is which, and what holds numbers alone is no state."""
 from trace_writer import Trace
 
 
@@ -32,6 +33,16 @@ def healthy(folder):
 
 def fine(folder):
     train(folder, (("model.pt", "optimizer.pt"), True))
+
+
+def fine_by_paths(folder):
+    path = {"object": "pathlib.PosixPath", "attrs": {}}
+    t = Trace(folder)
+    model = t.net("w")
+    resume(t, (path, path))
+    t.op("torch.load", role="load", at="train.py:9", args={"f": "meta.pt"}, value={"dict": {"step": 200}})
+    t.forward(model)
+    t.end()
 
 
 def broken(folder):
