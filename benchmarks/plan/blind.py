@@ -4,10 +4,12 @@
     benchmarks/plan/blind.py --bin build/bin [NAME...]
     benchmarks/plan/blind.py --bin build/bin --set places [NAME...]
     benchmarks/plan/blind.py --bin build/bin --set layouts [NAME...]
+    benchmarks/plan/blind.py --bin build/bin --set trackers [NAME...]
 
 Those of blind/ were rebuilt from issue trackers by one who had not read the set-ups and bugs of this folder. Those of
 places/ are what the search for the place is developed on: stages and ranks with programs of their own, factors. Those of layouts/
-were written from docs/plans.md alone: whole layouts, each with several bugs (--bug NAME).
+were written from docs/plans.md alone: whole layouts, each with several bugs (--bug NAME). Those of trackers/ were, too:
+sixteen more, most bugs from issue trackers.
 
 The healthy job must be verified, the other refuted; the first violation must name a line that the script marks with
 `# place` (`# place NAME...`: of these bugs), in its first line (right) or in those that follow (below). The marks were set
@@ -38,7 +40,14 @@ LAYOUTS = {
     "one_forward_one_backward": {"pp": 2}, "titan": {"dp": 2, "tp": 2}, "zigzag": {"cp": 3},
     "repeated_keys": {"kv": 2, "copies": 2}, "token_mean": {"dp": 2},
 }
-SETS = {"blind": BLIND, "places": PLACES, "layouts": LAYOUTS}
+TRACKERS = {
+    "vocab_head": {"tp": 2}, "distill_vocab": {"dp": 2, "tp": 2}, "dtensor_chunks": {"tp": 2},
+    "striped_ring": {"cp": 3}, "lora_sequence": {"tp": 2}, "hsdp_accumulate": {"replicate": 2, "shard": 2},
+    "zero_owner": {"dp": 2, "tp": 2}, "gathered_kv": {"tp": 4}, "pipe_tied": {"dp": 2, "pp": 2},
+    "mtp_context": {"dp": 2, "cp": 2}, "ssm_groups": {"tp": 2}, "muon_shards": {"dp": 2, "tp": 2},
+    "synced_norm": {"dp": 2}, "policy_tokens": {"dp": 2}, "expert_alltoall": {"ep": 2}, "halo_conv": {"sp": 3},
+}
+SETS = {"blind": BLIND, "places": PLACES, "layouts": LAYOUTS, "trackers": TRACKERS}
 VERDICT = {0: "verified", 1: "refuted", 2: "error", 3: "unjudged"}
 
 
