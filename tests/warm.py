@@ -26,7 +26,7 @@ PYTHON = os.environ.get("TRAINCHECK_TEST_PYTHON", sys.executable)
 AT_START = """
 def at_start(env):
     names = "LC_ALL", "LD_LIBRARY_PATH", "LD_PRELOAD", "OMP_NUM_THREADS"
-    return {k: v for k, v in env.items() if k in names or k[:6] == "PYTHON" and k not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")}
+    return {k: v for k, v in env.items() if k in names or k[:6] == "PYTHON" and k not in ("PYTHON", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")}
 """
 exec(AT_START)  # the program below has it, too
 

@@ -8,7 +8,11 @@ import sys
 import tempfile
 import unittest
 
-BENCHMARKS = pathlib.Path(__file__).resolve().parents[2] / "benchmarks"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from warm import warm_python  # noqa: E402
+
+BENCHMARKS = ROOT / "benchmarks"
 BIN = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)) if "--bin" in sys.argv else None
 if BIN:
     sys.argv.remove("--bin")
@@ -60,8 +64,8 @@ class Runners(unittest.TestCase):
         cls.folder.cleanup()
 
     def bench(self, which, *arguments, code=0):
-        p = subprocess.run([sys.executable, "-B", BENCHMARKS / which / "run.py", "--bin", BIN, "--work", self.work, *arguments],
-                           capture_output=True, text=True)
+        p = subprocess.run([sys.executable, "-B", BENCHMARKS / which / "run.py", "--bin", BIN, "--work", self.work,
+                            "--python", warm_python(), *arguments], capture_output=True, text=True)
         self.assertEqual(p.returncode, code, p.stdout + p.stderr)
         return p.stdout
 

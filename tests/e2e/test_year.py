@@ -23,6 +23,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from warm import warm_python  # noqa: E402
+
 YEAR = ROOT / "examples" / "year"
 HERE = pathlib.Path(__file__).resolve().parent
 RUN_ACTION = ROOT / "tests" / "package" / "run_action.py"
@@ -178,7 +181,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch) / "year"
         folder.mkdir()
-        repository = Repository(folder, options.bin.resolve(), options.python.absolute())
+        repository = Repository(folder, options.bin.resolve(), warm_python(options.python.absolute(), ["sklearn.datasets"], OMP_NUM_THREADS="1"))
         page = HEAD.format(torch=torch) + f"\n## The first set\n\n{indented(begin(repository))}"
         quoted = what_the_bytes_are(repository)
         for number, patch in enumerate(sorted((YEAR / "history").glob("*.patch")), 1):
