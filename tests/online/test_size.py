@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Many ranks: what a live check keeps of each grows memory by less than 64 kB, and files may go for a while.
+"""Many ranks: what a live check keeps of each grows memory by less than 64 kB, files may go for a while, ranks may be late.
 
-usage: test_size.py --bin BUILD/bin
+usage: test_size.py --bin BUILD/bin [--late SECONDS]
 """
 
 import argparse
@@ -19,6 +19,7 @@ from run import frames, write_rank  # noqa: E402
 
 FEW, MORE, MANY = 16, 96, 176  # ranks
 LIMIT_KB = 64
+LATE_S = 3
 IS_SANITIZED = "--sanitized" in sys.argv  # it keeps what is freed
 
 
@@ -94,10 +95,52 @@ class Vanishing(live.Case):
         self.assertEqual(*[{key: c.get(key) for key in ("records", "calls", "windows", "counts")} for c in counts])
 
 
+class Late(live.Case):
+    """The ranks of one node stand still while the others go on, as one that copies its data does."""
+
+    RANKS, STEPS = 24, 80  # more ranks than files are kept open, and more steps than wait
+
+    def setUp(self):
+        super().setUp()
+        text = write_rank(self.work / "one", self.STEPS)
+        (self.work / "one" / "rank0.jsonl").rename(self.work / "one" / "trace_host_r0_p100.jsonl")
+        self.invariants = self.learn("one")
+        self.texts = [frames(text, rank, self.RANKS) for rank in range(self.RANKS)]
+        (self.work / "trace").mkdir()
+
+    def write(self, ranks, n_from, n_to):
+        for rank in ranks:
+            with (self.work / "trace" / f"trace_host_r{rank}_p{100 + rank}.jsonl.zst").open("ab") as file:
+                file.write(b"".join(self.texts[rank][n_from:n_to]))
+
+    def follow_late(self, *args):
+        late = range(1, self.RANKS, 2)
+        self.write(range(self.RANKS), 0, 3)
+        checker = self.follow("trace", "-i", self.invariants, "-o", "live", "--report-interval", "1", *args)
+        self.write(range(0, self.RANKS, 2), 3, None)
+        live.time.sleep(LATE_S)
+        self.assertIsNone(checker.process.poll(), checker.stderr())
+        self.write(late, 3, None)
+        self.assertEqual(checker.wait(), 0, checker.stderr())
+        offline = self.check("trace", self.invariants, "offline", self.work)
+        self.assertEqual((self.work / "live" / "violations.jsonl").read_bytes(), offline)
+        return [json.loads((self.work / name / "violations_summary.json").read_text()) for name in ("live", "offline")]
+
+    def test_who_is_waited_for(self):
+        live_, offline = self.follow_late("--lateness", str(LATE_S + live.PATIENCE))
+        self.assertEqual(*[{key: c.get(key) for key in ("records", "calls", "windows", "counts")} for c in (live_, offline)])
+
+    def test_who_was_given_up_and_comes_back(self):
+        """All it did is read and judged, but for what compares ranks."""
+        live_, offline = self.follow_late("--lateness", "1")
+        self.assertEqual(*[{key: c.get(key) for key in ("records", "calls", "windows")} for c in (live_, offline)])
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True, type=pathlib.Path)
     parser.add_argument("--sanitized", action="store_true")
+    parser.add_argument("--late", type=int, default=3, help="seconds that ranks are late by")
     options, rest = parser.parse_known_args()
-    live.BIN = options.bin.resolve()
+    live.BIN, LATE_S = options.bin.resolve(), options.late
     unittest.main(argv=[sys.argv[0], *rest])
