@@ -477,6 +477,8 @@ void tc_replay_finish(struct tc_replay *replay)
 {
     const struct tc_event event = {.kind = TC_EVENT_FINISH, .step = INT64_MAX};
 
+    for (size_t i = 0; i < replay->tracks.n; i++)
+        tc_rest_end(&replay->tracks.items[i]->process);
     replay->on_event(replay->context, &event);
     for (size_t i = 0; i < replay->tracks.n; i++) {
         struct track *track = replay->tracks.items[i];

@@ -46,30 +46,37 @@ void tc_rest_stepped(struct tc_process *process, struct tc_variable *v)
     tc_rest_told(process, v);
 }
 
-/* Those of a root, or all that may rest, in a list: a map must not change while it is visited. */
+/* In a list, as a map must not change while it is visited. */
 typedef TC_VEC(struct tc_variable *) variables;
 
-static void take_of_root(const struct tc_process *process, int64_t root, variables *out)
+/* Those of a root; TC_NONE: all. */
+static void wake(struct tc_process *process, int64_t root)
 {
     struct tc_variable *v;
+    variables awake = {0};
 
     for (size_t pos = 0; (v = tc_map_next(&process->resting, &pos));)
-        if (v->root == root)
-            tc_vec_push(out, v);
+        if (root == TC_NONE || v->root == root)
+            tc_vec_push(&awake, v);
+    for (size_t i = 0; i < awake.n; i++)
+        tc_rest_told(process, awake.items[i]);
+    tc_vec_release(&awake);
 }
 
 void tc_rest_called(struct tc_process *process, int64_t root)
 {
     uint64_t before;
-    variables awake = {0};
 
-    if (process->resting.n && (!tc_map_get(&process->called, (uint64_t)root, &before) ||
-                               before + TC_REST_AFTER < process->window.number))
-        take_of_root(process, root, &awake);
-    for (size_t i = 0; i < awake.n; i++)
-        tc_rest_told(process, awake.items[i]);
-    tc_vec_release(&awake);
+    if (process->resting.n && root != TC_NONE &&
+        (!tc_map_get(&process->called, (uint64_t)root, &before) ||
+         before + TC_REST_AFTER < process->window.number))
+        wake(process, root);
     tc_map_put(&process->called, (uint64_t)root, process->window.number);
+}
+
+void tc_rest_end(struct tc_process *process)
+{
+    wake(process, TC_NONE);
 }
 
 static bool is_out_of_use(const struct tc_process *process, const struct tc_variable *v)

@@ -19,6 +19,8 @@ void tc_rest_told(struct tc_process *process, struct tc_variable *v);
 void tc_rest_stepped(struct tc_process *process, struct tc_variable *v);
 /* The model of that serial is called. */
 void tc_rest_called(struct tc_process *process, int64_t root);
+/* The run is over: what is said of it as a whole is said of all variables. */
+void tc_rest_end(struct tc_process *process);
 /* A window is over. */
 void tc_rest_look(struct tc_process *process);
 

@@ -116,6 +116,18 @@ static void what_rests_is_known_and_wakes(void **state)
     assert_int_equal(f->process->n_variables, 3);
 }
 
+static void all_are_there_when_the_run_is_over(void **state)
+{
+    struct fixture *f = *state;
+
+    variable(f, 1, 10, "aa");
+    forward(f, 10);
+    windows(f, 2 * TC_REST_AFTER, 20);
+    assert_false(is_visited(f, 1));
+    tc_replay_finish(f->feed.replay);
+    assert_true(is_visited(f, 1));
+}
+
 /* That nobody uses it may be the mistake. */
 static void what_never_was_in_use_does_not_rest(void **state)
 {
@@ -131,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(copies_do_not_add_up, setup, teardown),
         cmocka_unit_test_setup_teardown(what_rests_is_known_and_wakes, setup, teardown),
+        cmocka_unit_test_setup_teardown(all_are_there_when_the_run_is_over, setup, teardown),
         cmocka_unit_test_setup_teardown(what_never_was_in_use_does_not_rest, setup, teardown),
     };
 
