@@ -161,6 +161,10 @@ static void the_calls_before_are_told(void **state)
 {
     struct fixture *f = *state;
 
+    /* A step before any forward is a pause. */
+    feed_call(&f->feed, ++f->id, "forward",
+              ",\"by\":\"user\",\"step\":0,\"self\":{\"object\":\"N\",\"role\":\"root\"}");
+    feed_return(&f->feed, f->id);
     for (int i = 0; i < 7; i++)
         call(f, "zero_grad", 0);
     call(f, "add", 0);
