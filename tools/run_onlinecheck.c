@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 
+#include "base/clock.h"
 #include "hang_told.h"
 #include "online/loop.h"
 #include "online/online.h"
@@ -16,8 +17,12 @@ struct onlinecheck {
     struct tc_app *app;
     const struct check_options *options;
     struct track track;
-    bool is_hung; /* once */
+    uint64_t told_ns; /* when trackers were told how the check stands */
+    bool is_hung;     /* once */
 };
+
+/* Between two times that trackers are told how the check stands. */
+#define TELL_EACH_NS 5000000000U
 
 static void found(void *context, const char *json, size_t size)
 {
@@ -29,9 +34,16 @@ static void say(void *context, const char *line)
     tc_app_say(context, "%s", line);
 }
 
+static bool is_for_trackers(const struct onlinecheck *online)
+{
+    return online->track.fd >= 0 && tc_clock_ns() - online->told_ns >= TELL_EACH_NS;
+}
+
 static bool is_due(void *context)
 {
-    return tc_app_is_progress_due(((struct onlinecheck *)context)->app);
+    const struct onlinecheck *online = context;
+
+    return is_for_trackers(online) || tc_app_is_progress_due(online->app);
 }
 
 static void hide(void *context)
@@ -59,7 +71,18 @@ static void add_number(struct tc_strbuf *out, double x, bool has_hundredths)
         tc_strbuf_addf(out, has_hundredths && x >= 0.005 && x < 0.995 ? "%.2f" : "%.1f", x);
 }
 
-static void show(void *context, const struct tc_online_standing *s)
+static void tell_trackers(struct onlinecheck *online, const struct tc_online_standing *s)
+{
+    struct tc_strbuf line = TC_STRBUF_INIT;
+
+    online->told_ns = tc_clock_ns();
+    tc_strbuf_addf(&line, "{\"standing\":{\"step\":%" PRId64 ",\"lag_s\":%.3f}}\n", s->step,
+                   s->lag_s);
+    track_tell(&online->track, line.text, line.size);
+    tc_strbuf_release(&line);
+}
+
+static void show_line(struct tc_app *app, const struct tc_online_standing *s)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
@@ -72,8 +95,18 @@ static void show(void *context, const struct tc_online_standing *s)
     tc_strbuf_adds(&text, s->n_findings == 1 ? " finding  lag " : " findings  lag ");
     add_number(&text, s->lag_s, false);
     tc_strbuf_adds(&text, " s");
-    tc_app_show_progress(((struct onlinecheck *)context)->app, "%s", text.text);
+    tc_app_show_progress(app, "%s", text.text);
     tc_strbuf_release(&text);
+}
+
+static void show(void *context, const struct tc_online_standing *s)
+{
+    struct onlinecheck *online = context;
+
+    if (is_for_trackers(online))
+        tell_trackers(online, s);
+    if (tc_app_is_progress_due(online->app))
+        show_line(online->app, s);
 }
 
 static void tell_hang(void *context, const struct tc_json *finding)

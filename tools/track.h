@@ -25,7 +25,8 @@ struct track {
 enum tc_status track_validate(const struct check_options *options, struct tc_error *err);
 /* Start the helper, if there is one to start. */
 void track_begin(struct track *track, struct tc_app *app, const struct check_options *options);
-/* A finding or a violation as a line of JSON; never waits. */
+/* A finding, a violation, or {"standing":{"step":..,"lag_s":..}}, as a line of JSON; never waits.
+ */
 void track_tell(struct track *track, const char *json, size_t size);
 /* The reports are written, or not; wait for the helper, at most two minutes. */
 void track_end(struct track *track, bool has_reports);

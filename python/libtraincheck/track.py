@@ -165,7 +165,8 @@ class Otel:
         meter = self.metrics.get_meter("traincheck")
         self.gauges = {name: meter.create_gauge(f"traincheck.{name}", unit, text) for name, unit, text in (
             ("violations", "{invariant}", "Invariants that broke so far."), ("findings", "{finding}", "Findings so far."),
-            ("step", "{step}", "The step up to which violations are counted."))}
+            ("step", "{step}", "The step up to which the run was checked."),
+            ("lag", "s", "How far a live check is behind the run."))}
         self.n_findings = 0
         self.set(violations=0, findings=0)
 
@@ -175,6 +176,9 @@ class Otel:
 
     def count(self, step, n):
         self.set(violations=n, step=step)
+
+    def stand(self, standing):
+        self.set(step=standing["step"], lag=standing["lag_s"])
 
     def tell(self, finding):
         """The metrics go at once, as an alert hangs on them; the span goes at the end."""
@@ -235,8 +239,14 @@ class Track:
         self.each(lambda tracker: tracker.count(step, len(self.broken)))
         self.counted = max(step, self.counted or 0)
 
+    def stand(self, standing):
+        """How a live check stands, every few seconds, for those that show it."""
+        self.each(lambda tracker: tracker.stand(standing) if hasattr(tracker, "stand") else None)
+
     def tell(self, said):
-        if "sentence" in said:
+        if "standing" in said:
+            self.stand(said["standing"])
+        elif "sentence" in said:
             self.tell_finding(said)
         elif said["id"] not in self.broken:
             self.broken.add(said["id"])

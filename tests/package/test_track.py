@@ -252,6 +252,24 @@ class Track(live.Case):
         self.assertEqual((metrics["traincheck.findings"], metrics["traincheck.violations"]), (len(self.findings()), len(self.violations())))
 
     @unittest.skipUnless("--integrations" in sys.argv, "no environment with the trackers")
+    def test_otel_says_how_a_live_check_stands(self):
+        t = write_loop(self.work / "trace", steps=7, end=False)
+        with Collector() as collector:
+            os.environ.update(self.env | {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.endpoint, "OTEL_METRIC_EXPORT_INTERVAL": "200"})
+            checker = self.follow("trace", "-i", self.invariants, "-o", "report", "--track", "otel")
+            end = live.time.monotonic() + 240
+            seen = {}
+            while "traincheck.lag" not in seen and live.time.monotonic() < end:
+                live.time.sleep(0.2)
+                read = subprocess.run([TRACKERS / "bin/python", "-c", READ_OTLP], input=json.dumps(list(collector.got)),
+                                      capture_output=True, text=True, check=True)
+                seen = json.loads(read.stdout)[1]
+            t.end()
+            checker.process.wait(240)
+        self.assertEqual(seen.get("traincheck.step"), 6, seen)
+        self.assertGreaterEqual(seen["traincheck.lag"], 0)
+
+    @unittest.skipUnless("--integrations" in sys.argv, "no environment with the trackers")
     def test_mlflow_skinny_has_no_database(self):
         """Which is what MLflow takes where nothing is said: the line names what helps."""
         write_loop(self.work / "trace", steps=13, broken_from=3)
