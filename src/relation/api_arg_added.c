@@ -34,7 +34,7 @@ static bool is_of_numbers(const struct tc_value *tensor)
 {
     const struct tc_str dtype = tc_value_str(tc_value_get(tensor, "dtype"));
 
-    return dtype.text && dtype.size > 5 && strstr(dtype.text, "float") &&
+    return dtype.text && memmem(dtype.text, dtype.size, "float", strlen("float")) &&
            !tc_requires_gradient(tensor);
 }
 

@@ -27,7 +27,7 @@
 #define TC_EXCUSE_MAP(X)                                                                             \
     /* of the run and of the step */                                                                 \
     X(PAUSE, "pause", TC_NO_SYM,                                                                     \
-      "the step was a pause: without a gradient, after steps that had one, or before any forward",   \
+      "the step was a pause: without a gradient, after steps that had one, or before any training",  \
       "Lightning, StochasticWeightAveraging: an epoch without backward",                             \
       "relations/APISequence_window/steps-without-gradients")                                        \
     X(GAP, "gap", TC_NO_SYM, "sampling left out steps before it",                                    \

@@ -196,7 +196,7 @@ struct tc_process {
     struct tc_map batches; /* root → struct tc_batches *, see training_look.h */
     struct tc_window window; /* the open one */
     unsigned phases;
-    bool has_run;                                  /* a root forward has returned */
+    bool has_run;                                  /* a root forward has returned, or a backward */
     struct tc_recent_call recent[TC_RECENT_CALLS]; /* what the loop called last, newest last */
     unsigned n_recent;
 };

@@ -181,7 +181,7 @@ void tc_window_call_ends(struct tc_process *process, struct tc_strtab *symbols,
             window->members.items[call->member].is_void = true;
         return;
     }
-    process->has_run |= call->is_root;
+    process->has_run |= call->is_root || call->role == TC_ROLE_BACKWARD;
     if (call->role == TC_ROLE_STEP)
         call->is_pause = is_pause(process, call);
     if (call->role == TC_ROLE_STEP && is_in_window && is_member(symbols, call)) {
@@ -189,7 +189,7 @@ void tc_window_call_ends(struct tc_process *process, struct tc_strtab *symbols,
         window->is_pause = call->is_pause && (window->is_pause || !window->has_step);
         window->has_step = true;
     }
-    /* A script asks which rates a schedule will have before it runs any model. */
+    /* A script asks which rates a schedule will have before it trains. */
     if (call->role == TC_ROLE_STEP && !process->has_run)
         call->is_pause |= !has_gradient(process, call);
     pass_phase(process, call);

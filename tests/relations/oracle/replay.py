@@ -19,7 +19,7 @@ class Process:
         self.batches, self.window_number = {}, 0
         self.state = collections.defaultdict(dict)
         self.members, self.early = [], []
-        self.phases = set()
+        self.phases, self.has_run = set(), False
         self.new_window()
 
     def new_window(self, why=None, stage=None):
@@ -104,6 +104,9 @@ class Process:
                     self.members.append(call)
                     self.is_pause = call["is_pause"] and (self.is_pause or not self.has_step)
                     self.has_step = True
+                if not self.has_run:
+                    call["is_pause"] |= not self.has_gradient(call)
+            self.has_run |= call["root"] or call["role"] == "backward"
             if call["root"]:
                 is_without = {"grad", "inference"} & set(call.get("ctx") or {})
                 self.phases = self.phases | {"no graph"} if is_without else self.phases - {"no graph"} | {"graph"}
@@ -115,11 +118,14 @@ class Process:
     def is_a_pause(self, step):
         """It has no gradient, where its optimizer had some before; for three steps in a row at most."""
         hungry, me = self.state["hungry"], step["self"]["id"]
-        if "backward" in self.phases or (step.get("grads", "none") != "none" and self.has_new_gradient(step)):
+        if self.has_gradient(step):
             hungry[me] = 0
         elif me in hungry:
             hungry[me] += 1
         return 0 < hungry.get(me, 0) < 3
+
+    def has_gradient(self, step):
+        return "backward" in self.phases or (step.get("grads", "none") != "none" and self.has_new_gradient(step))
 
     def has_new_gradient(self, step):
         """A closure may leave the gradients of a step before, or clear them, and make none."""
