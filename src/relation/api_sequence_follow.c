@@ -16,7 +16,8 @@
 
 struct load {
     tc_sym descriptor;
-    tc_sym file; /* as its first operand names it; TC_NO_SYM where that is no text */
+    tc_sym file;  /* as its first operand names it; TC_NO_SYM where that is no text */
+    bool is_path; /* that is an object, as of pathlib: of two nobody knows whether they are equal */
     struct tc_situation situation;
     struct tc_loaded loaded;
 };
@@ -44,11 +45,12 @@ static void set_situation(struct tc_situation *situation, struct tc_strtab *symb
                          tc_value_class(symbols, strict));
 }
 
-/* Two files hold two parts of one state, as that of a model and that of its optimizer. Of what is
- * no text, as a path of pathlib, nobody knows whether it is another file. */
+/* Two files hold two parts of one state, as that of a model and that of its optimizer. */
 static bool are_parts(const struct load *a, const struct load *b)
 {
-    return a->descriptor == b->descriptor && (a->file != b->file || a->file == TC_NO_SYM);
+    return a->descriptor == b->descriptor &&
+           ((a->is_path && b->is_path) ||
+            (a->file != b->file && a->file != TC_NO_SYM && b->file != TC_NO_SYM));
 }
 
 /* Where those of a file begin to come with load i: at the first of the parts that were loaded in
@@ -111,14 +113,17 @@ static void excuse_section(const struct tc_hearing *h, struct section *section)
     begin_section(section, h->event->process);
 }
 
-static tc_sym file_of(struct tc_strtab *symbols, const struct tc_call *call)
+static struct load load_of(struct tc_strtab *symbols, const struct tc_call *call)
 {
     const struct tc_value *args = call->args;
-    const bool is_text = args && args->kind == TC_VALUE_OBJECT && args->n &&
-                         args->members[0].value.kind == TC_VALUE_STR;
-    const struct tc_str file = is_text ? tc_value_str(&args->members[0].value) : (struct tc_str){0};
+    const struct tc_value *first =
+        args && args->kind == TC_VALUE_OBJECT && args->n ? &args->members[0].value : NULL;
+    const struct tc_str file = tc_value_str(first);
 
-    return is_text ? tc_strtab_intern(symbols, file.text, file.size) : TC_NO_SYM;
+    return (struct load){.descriptor = call->descriptor,
+                         .file = file.text ? tc_strtab_intern(symbols, file.text, file.size)
+                                           : TC_NO_SYM,
+                         .is_path = tc_value_get(first, "object") != NULL};
 }
 
 #define MAX_SECTION 256
@@ -126,7 +131,7 @@ static tc_sym file_of(struct tc_strtab *symbols, const struct tc_call *call)
 static void on_load(const struct tc_hearing *h, struct section *section)
 {
     const struct tc_call *call = h->event->call;
-    struct load load = {.descriptor = call->descriptor, .file = file_of(h->symbols, call)};
+    struct load load = load_of(h->symbols, call);
 
     if (section->loads.n >= MAX_SECTION)
         return;

@@ -194,10 +194,12 @@ def run_course(p, what, x):
 
 
 def is_data(p, value):
-    """A load gave tensors, by names that are none of the model's: a data set."""
+    """A load gave tensors, by names that are none of the model's: a data set; or numbers alone, which are no state."""
     is_tensor = lambda v: isinstance(v, dict) and ("tensor" in v or "array" in v)  # noqa: E731
     named = value.get("dict") if isinstance(value, dict) else None
     parts = [value] if is_tensor(value) else value if isinstance(value, list) else named.values() if named is not None else None
+    if named and not any(isinstance(v, (dict, list)) for v in named.values()):
+        return True
     names = [v["name"] for v in p.variables.values()]
     return bool(names) and parts is not None and all(map(is_tensor, parts)) and not any(
         name.endswith("." + key) for key in list(named or ())[:8] for name in names)
