@@ -52,10 +52,15 @@ def current(frame, stops_at_engine, in_module):
     return (_text(library), library) if library is not None else (None, None)
 
 
+def _is_program(frame):
+    """Is it the script itself? What called that is no part of the job."""
+    return frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__"
+
+
 def callers(frame, stops_at_engine):
     """The lines of the script that have called it, the innermost first."""
     found = []
-    while frame is not None and len(found) < _CALLERS:
+    while frame is not None and len(found) < _CALLERS and not _is_program(frame):
         frame = frame.f_back
         if frame is None or (stops_at_engine and frame.f_code.co_name == "_engine_run_backward"):
             break
