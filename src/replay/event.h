@@ -97,7 +97,6 @@ struct tc_variable {
     bool is_sharded;       /* other processes hold other parts of it */
     tc_sym part;           /* which part this is, as JSON text; TC_NO_SYM where that is not told */
     uint64_t used;         /* window in which it was last told or stepped, see rest.h */
-    bool is_in_use;        /* an optimizer has stepped it */
     bool is_setting;       /* an example about one: it has a name and a kind alone */
     tc_sym training;       /* true, false or null: mode of the owner */
     struct tc_write {      /* the last call that wrote to it in place; fn TC_NO_SYM: none */

@@ -26,7 +26,7 @@ static void move(struct tc_map *from, struct tc_map *to, struct tc_variable *v)
     tc_map_put(to, (uint64_t)v->serial, (uintptr_t)v);
 }
 
-void tc_rest_told(struct tc_process *process, struct tc_variable *v)
+void tc_rest_use(struct tc_process *process, struct tc_variable *v)
 {
     v->used = process->window.number;
     if (find(&process->resting, v->serial))
@@ -38,12 +38,6 @@ struct tc_variable *tc_rest_find(const struct tc_process *process, int64_t seria
     struct tc_variable *v = find(&process->variables, serial);
 
     return v || !process->resting.n ? v : find(&process->resting, serial);
-}
-
-void tc_rest_stepped(struct tc_process *process, struct tc_variable *v)
-{
-    v->is_in_use = true;
-    tc_rest_told(process, v);
 }
 
 /* In a list, as a map must not change while it is visited. */
@@ -59,7 +53,7 @@ static void wake(struct tc_process *process, int64_t root)
         if (root == TC_NONE || v->root == root)
             tc_vec_push(&awake, v);
     for (size_t i = 0; i < awake.n; i++)
-        tc_rest_told(process, awake.items[i]);
+        tc_rest_use(process, awake.items[i]);
     tc_vec_release(&awake);
 }
 
@@ -82,7 +76,7 @@ void tc_rest_end(struct tc_process *process)
 static bool is_out_of_use(const struct tc_process *process, const struct tc_variable *v)
 {
     uint64_t last = v->used, called;
-    bool was_used = v->is_in_use;
+    bool was_used = v->stepped >= 0;
 
     if (v->root != TC_NONE && tc_map_get(&process->called, (uint64_t)v->root, &called)) {
         last = called > last ? called : last;

@@ -13,10 +13,8 @@
 /* Whether it rests or not; NULL: no record has told of it. */
 struct tc_variable *tc_rest_find(const struct tc_process *process, int64_t serial);
 
-/* A record tells of the variable. */
-void tc_rest_told(struct tc_process *process, struct tc_variable *v);
-/* An optimizer that owns it has made a step. */
-void tc_rest_stepped(struct tc_process *process, struct tc_variable *v);
+/* A record tells of the variable, or an optimizer that owns it has made a step. */
+void tc_rest_use(struct tc_process *process, struct tc_variable *v);
 /* The model of that serial is called. */
 void tc_rest_called(struct tc_process *process, int64_t root);
 /* The run is over: what is said of it as a whole is said of all variables. */

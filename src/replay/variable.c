@@ -76,7 +76,7 @@ void tc_variable_settle(struct tc_process *process, const struct tc_call *call)
         struct tc_variable *v = tc_rest_find(process, call->params[i]);
         if (!v)
             continue;
-        tc_rest_stepped(process, v);
+        tc_rest_use(process, v);
         if (v->written.id < v->stepped)
             v->written.fn = TC_NO_SYM;
         v->stepped = call->id;
@@ -135,7 +135,7 @@ static struct tc_variable *variable_at(struct tc_process *process, int64_t seria
         tc_map_put(&process->variables, (uint64_t)serial, (uintptr_t)variable);
         process->n_variables++;
     }
-    tc_rest_told(process, variable);
+    tc_rest_use(process, variable);
     return variable;
 }
 
