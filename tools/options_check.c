@@ -128,10 +128,7 @@ const struct tc_opt_tool check_tool = {
         "0  no violation; with --each: in no run; with --against: nothing counts as a difference\n"
         "1  violations; with --against: a difference\n"
         "2  wrong usage, unreadable invariants, no trace, or a self-test that failed;\n"
-        "   with --against: runs that cannot be compared, as their calls were recorded in different ways\n"
-        "3  no violation, but nothing was judged or the trace is damaged; or the\n"
-        "   invariants are of another script;\n"
-        "   with --strict also: an invariant stayed unchecked\n"
+        "   with --against: runs that cannot be compared, as their calls were recorded in different ways\n" CHECK_EXIT_UNKNOWN
         "130, 143  interrupted; what was found until then was written, but nothing of a comparison\n",
     .options = check_options,
     .shared = check_shared_options,

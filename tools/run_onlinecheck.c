@@ -121,14 +121,17 @@ enum tc_status onlinecheck_run(struct tc_app *app, void *options_, struct tc_err
 {
     struct check_options *options = options_;
     struct tc_check_result result = {0};
-    if (options->watch)
-        return check_watch(app, options, err);
-    if (options->traces.n && tc_bytes_is_remote(options->traces.items[0]))
+    const char *folder = options->watch      ? options->watch
+                         : options->traces.n ? options->traces.items[0]
+                                             : "";
+    if (tc_bytes_is_remote(folder))
         return tc_error_set(
             err, TC_E_USAGE,
             "%s: a live check follows a folder of this machine; libtraincheck.check() "
             "of the Python package reads paths with a scheme",
-            options->traces.items[0]);
+            folder);
+    if (options->watch)
+        return check_watch(app, options, err);
     tc_loop_use_own_memory();
     enum tc_status status = check_begin(app, options, err);
     if (status != TC_OK)
