@@ -141,6 +141,13 @@ void *tc_map_find(const struct tc_map *map, uint64_t key)
     return tc_map_get(map, key, &value) ? (void *)(uintptr_t)value : NULL;
 }
 
+void tc_map_remember(struct tc_map *map, size_t max, uint64_t key, uint64_t value)
+{
+    if (map->n >= max)
+        tc_map_clear(map);
+    tc_map_put(map, key, value);
+}
+
 bool tc_map_remove(struct tc_map *map, uint64_t key)
 {
     size_t i;

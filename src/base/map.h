@@ -41,6 +41,9 @@ uint64_t *tc_map_at(struct tc_map *map, uint64_t key, bool *is_new);
 void *tc_map_struct(struct tc_map *map, uint64_t key, size_t size);
 /* Of a map to structs: the struct of key; NULL if there is none. */
 void *tc_map_find(const struct tc_map *map, uint64_t key);
+/* Put, after all others are forgotten if there are max of them: of what is asked for soon or never.
+ */
+void tc_map_remember(struct tc_map *map, size_t max, uint64_t key, uint64_t value);
 bool tc_map_remove(struct tc_map *map, uint64_t key);
 /* Of a map to structs: visit them, start with *pos = 0; NULL at the end. */
 void *tc_map_next(const struct tc_map *map, size_t *pos);

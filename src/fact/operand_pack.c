@@ -8,10 +8,10 @@
 #include "fact/operand_pack.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "fact/tensor_content.h"
+#include "relation/form.h"
 #include "relation/support.h"
 
 /* Scalars that a trace tells of a tensor, each an attribute. One more is one more row. */
@@ -79,9 +79,7 @@ static void pack_content(struct tc_fact_pack *p, const struct tc_fact_tensor *t)
  * of an environment has, are as good as many integers. */
 static bool is_varied(const struct tc_fact_tensor *t)
 {
-    const struct tc_str dtype = tc_value_str(t->dtype);
-
-    if (dtype.text && memmem(dtype.text, dtype.size, "float", strlen("float")))
+    if (tc_is_of_dtype(t->dtype, "float"))
         return t->n_elements > 1;
     return t->n_elements >= TC_MIN_ELEMENTS &&
            tc_value_int(tc_value_get(t->summary, "distinct"), TC_MIN_DISTINCT) >= TC_MIN_DISTINCT;

@@ -13,8 +13,6 @@
 #include "relation/one_claim.h"
 #include "relation/third_time.h"
 
-#include <string.h>
-
 #include "replay/symbols.h"
 
 #define MAX_KNOWN 4096
@@ -32,10 +30,7 @@ static void triangles_release(void *of_process)
 
 static bool is_of_numbers(const struct tc_value *tensor)
 {
-    const struct tc_str dtype = tc_value_str(tc_value_get(tensor, "dtype"));
-
-    return dtype.text && memmem(dtype.text, dtype.size, "float", strlen("float")) &&
-           !tc_requires_gradient(tensor);
+    return tc_is_of_dtype(tc_value_get(tensor, "dtype"), "float") && !tc_requires_gradient(tensor);
 }
 
 static bool is_known(const struct triangles *triangles, const struct tc_value *tensor)
@@ -77,9 +72,7 @@ static void note_triangle(struct triangles *triangles, const struct tc_call *cal
         tc_value_get(value, "constant") || !takes_places(call) ||
         (!is_one_throughout(first) && !is_known(triangles, first)))
         return;
-    if (triangles->known.n >= MAX_KNOWN)
-        tc_map_clear(&triangles->known);
-    tc_map_put(&triangles->known, (uint64_t)tc_serial_of(value), 1);
+    tc_map_remember(&triangles->known, MAX_KNOWN, (uint64_t)tc_serial_of(value), 1);
 }
 
 static void added_judge(const struct tc_hearing *h)

@@ -55,13 +55,6 @@ static void cuts_release(void *of_process)
     tc_map_release_structs(&cuts->lines);
 }
 
-static void know(struct tc_map *map, uint64_t key, uint64_t value)
-{
-    if (map->n >= MAX_KNOWN)
-        tc_map_clear(map);
-    tc_map_put(map, key, value);
-}
-
 static struct judge *judge_of(struct cuts *cuts, int64_t root)
 {
     struct judge *judge = tc_map_struct(&cuts->roots, (uint64_t)root, sizeof(*judge));
@@ -80,7 +73,8 @@ static void on_forward(struct cuts *cuts, const struct tc_event *event)
 
     if (tc_value_get(call->ctx, "grad"))
         return;
-    know(&cuts->made, (uint64_t)tc_serial_of(call->end->value), (uint64_t)root);
+    tc_map_remember(&cuts->made, MAX_KNOWN, (uint64_t)tc_serial_of(call->end->value),
+                    (uint64_t)root);
     for (uint32_t pos = 0; (operand = tc_call_next_tensor(call, &pos));) {
         judge->is_attached |= tc_requires_gradient(operand);
         if (!tc_map_get(&cuts->cut, (uint64_t)tc_serial_of(operand), &maker) ||
@@ -100,7 +94,7 @@ static void on_operator(struct cuts *cuts, const struct tc_call *call)
     if (tc_requires_gradient(call->self) && tc_n_dimensions(value) > 0 &&
         !tc_requires_gradient(value) && !tc_value_get(call->ctx, "grad") &&
         tc_map_get(&cuts->made, (uint64_t)tc_serial_of(call->self), &root))
-        know(&cuts->cut, (uint64_t)tc_serial_of(value), root);
+        tc_map_remember(&cuts->cut, MAX_KNOWN, (uint64_t)tc_serial_of(value), root);
 }
 
 static bool is_trained(const struct tc_process *process, int64_t root)

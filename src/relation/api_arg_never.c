@@ -97,9 +97,7 @@ static void note_result(struct givers *givers, const struct tc_call *call,
         return;
     if (tc_requires_gradient(value))
         meet_function(givers, call->descriptor);
-    if (givers->results.n >= MAX_RESULTS)
-        tc_map_clear(&givers->results);
-    tc_map_put(&givers->results, (uint64_t)tc_serial_of(value), call->descriptor);
+    tc_map_remember(&givers->results, MAX_RESULTS, (uint64_t)tc_serial_of(value), call->descriptor);
 }
 
 /* TC_NO_SYM: no function of one tensor returned it. */

@@ -95,16 +95,9 @@ static void find_tensors(const struct tc_value *v, unsigned depth, struct tensor
         find_tensors(&v->members[i].value, depth - 1, out);
 }
 
-static bool is_of(const struct tc_value *tensor, const char *name)
-{
-    const struct tc_str dtype = tc_value_str(tc_value_get(tensor, "dtype"));
-
-    return dtype.text && memmem(dtype.text, dtype.size, name, strlen(name));
-}
-
 static bool is_float(const struct tc_value *tensor)
 {
-    return is_of(tensor, "float");
+    return tc_is_of_dtype(tc_value_get(tensor, "dtype"), "float");
 }
 
 static bool is_number(const struct tc_value *v)
@@ -212,7 +205,7 @@ static void follow_graph(struct losses *losses, const struct tc_call *call,
 static bool is_about(const struct tc_value *result, double number)
 {
     const double scale = fmax(fabs(number), fabs(number_in(result)));
-    const double share = is_of(result, "float16") ? 1e-2 : 1e-6;
+    const double share = tc_is_of_dtype(tc_value_get(result, "dtype"), "float16") ? 1e-2 : 1e-6;
 
     return fabs(number_in(result) - number) <= scale * share;
 }

@@ -93,9 +93,7 @@ static void note_ratio(struct acting *acting, const struct tc_call *call)
     if (!tc_requires_gradient(call->end->value) ||
         (!is_difference && (tc_n_dimensions(other) >= 0 || !is_in(&acting->ratios, first))))
         return;
-    if (acting->ratios.n >= MAX_KNOWN)
-        tc_map_clear(&acting->ratios);
-    tc_map_put(&acting->ratios, (uint64_t)tc_serial_of(call->end->value), 1);
+    tc_map_remember(&acting->ratios, MAX_KNOWN, (uint64_t)tc_serial_of(call->end->value), 1);
 }
 
 static void on_clipping(const struct tc_hearing *h, struct acting *acting)

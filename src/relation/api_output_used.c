@@ -73,9 +73,7 @@ static void on_result(const struct tc_hearing *h, struct results *results)
 
     line->n_steps += line->step && line->step != call->step + 1;
     line->step = call->step + 1;
-    if (results->made.n >= MAX_RESULTS)
-        tc_map_clear(&results->made);
-    tc_map_put(&results->made, (uint64_t)tc_serial_of(call->end->value), key);
+    tc_map_remember(&results->made, MAX_RESULTS, (uint64_t)tc_serial_of(call->end->value), key);
     if (line->n_steps >= 1 && (line->is_used || line->n_steps >= TC_THIRD_TIME))
         tc_answer(h, line->is_used);
 }

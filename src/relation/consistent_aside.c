@@ -13,9 +13,12 @@
  * from the third on where none has. What is loaded or saved may be it, so that nothing is said.
  */
 #include "relation/one_claim.h"
+#include "relation/operand.h"
 #include "relation/third_time.h"
 
 #include "replay/symbols.h"
+
+#define MAX_KNOWN 4096
 
 /* What was put aside of one variable. */
 struct aside {
@@ -72,15 +75,7 @@ static void put_aside(struct asides *asides, const struct tc_variable *v, int64_
     struct aside *aside = tc_map_struct(&asides->of_variables, (uint64_t)v->serial, sizeof(*aside));
 
     *aside = (struct aside){.copy = copy, .root = v->root};
-    if (asides->copies.n >= 4096)
-        tc_map_clear(&asides->copies);
-    tc_map_put(&asides->copies, (uint64_t)copy, (uint64_t)v->serial);
-}
-
-static bool is_alike(const struct tc_value *a, const struct tc_value *b)
-{
-    return tc_n_dimensions(a) == tc_n_dimensions(b) && tc_size_of(a, 0) == tc_size_of(b, 0) &&
-           tc_size_of(a, 1) == tc_size_of(b, 1);
+    tc_map_remember(&asides->copies, MAX_KNOWN, (uint64_t)copy, (uint64_t)v->serial);
 }
 
 static void on_call(struct asides *asides, const struct tc_event *event)
@@ -103,7 +98,9 @@ static void on_call(struct asides *asides, const struct tc_event *event)
         aside->is_overwritten = true;
         tc_place_of(event, &aside->place);
     } else if (call->role == TC_ROLE_OPERATOR && !n && value && !tc_requires_gradient(value) &&
-               is_alike(call->self, value) && tc_serial_of(value) != v->serial) {
+               tc_operand_is_same_shape(tc_value_get(call->self, "shape"),
+                                        tc_value_get(value, "shape")) &&
+               tc_serial_of(value) != v->serial) {
         put_aside(asides, v, tc_serial_of(value));
     }
 }

@@ -17,7 +17,6 @@
 #include "relation/consistent.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "replay/symbols.h"
 

@@ -85,6 +85,13 @@ int64_t tc_size_of(const struct tc_value *tensor, uint32_t i)
                : -1;
 }
 
+bool tc_is_of_dtype(const struct tc_value *dtype, const char *name)
+{
+    const struct tc_str text = tc_value_str(dtype);
+
+    return text.text && memmem(text.text, text.size, name, strlen(name));
+}
+
 bool tc_is_rich(const struct tc_value *tensor)
 {
     const struct tc_value *distinct = tc_value_get(tc_value_get(tensor, "summary"), "distinct");

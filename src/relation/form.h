@@ -31,6 +31,8 @@ int64_t tc_n_dimensions(const struct tc_value *tensor);
 /* The size of its i-th dimension from 0; -1 past the last. */
 int64_t tc_size_of(const struct tc_value *tensor, uint32_t i);
 
+/* Of the dtype of a tensor: does its name have this in it, as "float"? */
+bool tc_is_of_dtype(const struct tc_value *dtype, const char *name);
 /* Is it a tensor of integers that are not drawn again by chance? */
 bool tc_is_rich(const struct tc_value *tensor);
 /* What its content is known again by if it is such a tensor; 0: no content is told, or it is none.

@@ -315,9 +315,7 @@ static void note_answer(struct operand_state *s, const struct tc_event *event)
     if (!tc_value_get(value, "tensor") || !tc_value_get(event->call->ctx, "grad") ||
         !tc_map_get(&s->trained, receiver_of(event, event->call), &ignored))
         return;
-    if (s->told.n >= MAX_KEPT)
-        tc_map_clear(&s->told);
-    tc_map_put(&s->told, object_of(event, value), 1);
+    tc_map_remember(&s->told, MAX_KEPT, object_of(event, value), 1);
 }
 
 /* Was a model asked last without gradients, and none with them in this step? It evaluates so far,
