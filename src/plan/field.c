@@ -354,11 +354,62 @@ static tc_el permute_back(tc_el a)
     return a;
 }
 
-/* Of 0 and 1 the roots are known. */
+#    define MAX_ROOT (1 << 20) /* numerators and denominators of ratios whose roots are known */
+
+/* A root of a prime: where it is no square modulo p, its negative is one. */
+static tc_el root_of_prime(uint64_t n)
+{
+    uint64_t root = real_power(n, UINT64_C(1) << 59); /* (p + 1) / 4 */
+
+    if (tc_field_reduce_wide((tc_wide)root * root) == n)
+        return (tc_el){root, 0};
+    return (tc_el){0, real_power(tc_field_neg(n), UINT64_C(1) << 59)};
+}
+
+/* By its primes, so that the root of a product is the product of the roots. */
+static tc_el root_of_whole(uint64_t n)
+{
+    tc_el root = TC_EL_ONE;
+
+    for (uint64_t prime = 2; prime * prime <= n; prime++) {
+        for (; n % (prime * prime) == 0; n /= prime * prime)
+            root = tc_field_mul(root, tc_el_int((int64_t)prime));
+        if (n % prime)
+            continue;
+        root = tc_field_mul(root, root_of_prime(prime));
+        n /= prime;
+    }
+    return n > 1 ? tc_field_mul(root, root_of_prime(n)) : root;
+}
+
+static tc_el root_of_ratio(int64_t n, int64_t d)
+{
+    return tc_field_mul(root_of_whole((uint64_t)n), tc_el_inv(root_of_whole((uint64_t)d)));
+}
+
+/* a = n / d with n and d up to MAX_ROOT, by Euclid's algorithm on p and a. */
+static bool is_ratio(tc_el a, int64_t *n, int64_t *d)
+{
+    int64_t r0 = (int64_t)TC_EL_PRIME, r1 = (int64_t)a.re, t0 = 0, t1 = 1;
+
+    while (r1 > MAX_ROOT) {
+        int64_t q = r0 / r1, r2 = r0 - q * r1, t2 = t0 - q * t1;
+        r0 = r1, r1 = r2, t0 = t1, t1 = t2;
+    }
+    *n = r1;
+    *d = t1;
+    return !a.im && r1 > 0 && t1 > 0 && t1 <= MAX_ROOT;
+}
+
+/* Of small ratios the roots are those that numbers have. */
 static tc_el root_of(tc_el a)
 {
+    int64_t n, d;
+
     if (is_zero(a) || is_one(a) || tc_el_is_marked(a))
         return a;
+    if (is_ratio(a, &n, &d))
+        return root_of_ratio(n, d);
     a = permute(a);
     a.re |= TC_MARK_ROOT;
     return a;
@@ -421,19 +472,15 @@ static tc_el ratio(int64_t n, int64_t d)
     return tc_el_mul(tc_el_int(n), tc_el_inv(tc_el_int(d)));
 }
 
-/* A number that is the root of a ratio whose root is in the field (of 2, of 1/8) is that root. */
+/* 6^-0.5 and 1 / sqrt(6) are the same number, though not the same double. */
 static bool to_root(double x, tc_el *out)
 {
     int64_t n, d;
-    tc_el square, root;
 
-    if (!to_ratio(x * x, 4e-15, 1 << 20, &n, &d) || n > 1 << 20)
+    if (!to_ratio(x * x, 4e-15, MAX_ROOT, &n, &d) || n > MAX_ROOT || !n)
         return false;
-    square = ratio(n, d);
-    root = (tc_el){real_power(square.re, UINT64_C(1) << 59), 0}; /* (p + 1) / 4 */
-    if (!tc_el_same(tc_field_mul(root, root), square))
-        return false;
-    *out = x < 0 ? tc_el_neg(root) : root;
+    *out = root_of_ratio(n, d);
+    *out = x < 0 ? tc_el_neg(*out) : *out;
     return true;
 }
 
@@ -442,10 +489,22 @@ tc_el tc_el_number_squared(double x)
     int64_t n, d;
     tc_el e;
 
-    if (isfinite(x) && to_ratio(x * x, 4e-15, 1 << 20, &n, &d) && n <= 1 << 20)
+    if (isfinite(x) && to_ratio(x * x, 4e-15, MAX_ROOT, &n, &d) && n <= MAX_ROOT)
         return ratio(n, d);
     e = tc_el_number(x, false);
     return tc_el_mul(e, e);
+}
+
+/* By its first 44 bits: two ways to compute a number may differ in the last. */
+static tc_el number_hashed(double x)
+{
+    int exponent;
+    int64_t key[2] = {llround(ldexp(frexp(fabs(x), &exponent), 44)), 0};
+
+    key[1] = exponent;
+    tc_el e = {fold(tc_hash64(key, sizeof(key), 0x636f6e7374)),
+               fold(tc_hash64(key, sizeof(key), 0x616e7473))};
+    return x < 0 ? tc_el_neg(e) : e;
 }
 
 tc_el tc_el_number(double x, bool is_single)
@@ -465,8 +524,7 @@ tc_el tc_el_number(double x, bool is_single)
         return root;
     if (to_ratio(x, 2e-15, 1 << 20, &n, &d))
         return ratio(n, d);
-    return (tc_el){fold(tc_hash64(&x, sizeof(x), 0x636f6e7374)),
-                   fold(tc_hash64(&x, sizeof(x), 0x616e7473))};
+    return number_hashed(x);
 }
 
 #endif /* TC_PLAN_REAL */

@@ -202,6 +202,29 @@ static void test_numbers_are_ratios(void **state)
     assert_false(is(tc_el_number(3.14159265, false), tc_el_number(3.14159266, false)));
 }
 
+/* The doubles 6^-0.5 and 1 / sqrt(6) differ in their last bit. */
+static void test_roots_of_ratios_are_numbers(void **state)
+{
+    struct tc_function f = tc_function_make(1, TC_FN_SQRT, 0, 0, 0);
+
+    (void)state;
+    for (int n = 2; n < 300; n++) {
+        tc_el root = tc_el_number(sqrt(n), false);
+        assert_true(is(tc_el_mul(root, root), tc_el_int(n)));
+        assert_true(is(root, tc_el_plain(tc_el_sqrt(&f, tc_el_int(n)))));
+        assert_true(is(tc_el_number(pow(n, -0.5), false), tc_el_inv(root)));
+        assert_true(is(tc_el_number(1 / sqrt(n), false), tc_el_inv(root)));
+        assert_true(is(tc_el_number(-sqrt(n), false), tc_el_neg(root)));
+        for (int m = 2; m < 20; m++)
+            assert_true(is(tc_el_mul(root, tc_el_number(sqrt(m), false)),
+                           tc_el_number(sqrt(n * m), false)));
+    }
+    assert_true(is(tc_el_sqrt(&f, tc_el_number(9.0 / 16, false)), tc_el_number(0.75, false)));
+    assert_true(is(tc_el_number(M_PI, false), tc_el_number(nextafter(M_PI, 4), false)));
+    assert_false(is(tc_el_number(M_PI, false), tc_el_number(M_PI * (1 + 1e-12), false)));
+    assert_false(is(tc_el_number(sqrt(6), false), tc_el_number(sqrt(7), false)));
+}
+
 static void test_masks(void **state)
 {
     struct tc_function f = tc_function_make(1, TC_FN_EXP, 0, 0, 0);
@@ -241,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_many_inverses_are_those_of_each),
         cmocka_unit_test(test_square_of_root),
         cmocka_unit_test(test_numbers_are_ratios),
+        cmocka_unit_test(test_roots_of_ratios_are_numbers),
         cmocka_unit_test(test_masks),
         cmocka_unit_test(test_functions_differ_by_attributes_and_seed),
     };
