@@ -53,7 +53,8 @@ static const struct tc_degree_form forms[] = {
      "aten.eye aten.isfinite",                                                              "",                 NULL,    "",           NULL, 0,  0, NONE,   false},
 
  /* by an order of values */
-    {"aten.maximum aten.minimum aten.amax aten.amin aten.max aten.min aten.sort aten.topk "
+    {"aten.maximum aten.minimum aten.amax aten.amin aten.max aten.min aten.aminmax "
+     "aten.sort aten.topk "
      "aten.max_pool2d_with_indices aten.max_pool3d_with_indices aten.adaptive_max_pool2d "
      "aten.adaptive_max_pool3d",                                                            NULL,               NULL,    "",           NULL, 0,  0, NONE,   true },
     {"aten.eq aten.ne aten.lt aten.le aten.gt aten.ge aten.logical_and aten.logical_or "

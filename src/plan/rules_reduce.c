@@ -178,6 +178,22 @@ static void run_extreme(struct tc_eval *e)
         tc_eval_write(e, 1, places, rows.outer);
 }
 
+static void run_aminmax(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *t = tc_eval_tensor(e, 0);
+
+    if (!t)
+        return;
+    struct tc_eval_extent rows = tc_eval_rows(e, t, t->n_dims ? tc_eval_dims(e, 1, t) : 0);
+    tc_el *lowest = tc_eval_new(e, rows.outer), *highest = tc_eval_new(e, rows.outer);
+    for (size_t i = 0; i < rows.outer; i++) {
+        lowest[i] = extreme(rows.p + i * rows.n, rows.n, -1);
+        highest[i] = extreme(rows.p + i * rows.n, rows.n, 1);
+    }
+    tc_eval_write(e, 0, lowest, rows.outer);
+    tc_eval_write(e, 1, highest, rows.outer);
+}
+
 /* ---- along one dimension, with an output of the same sizes --------------------------------- */
 
 /* Rows along a dimension lie n apart in row-major order: [outer][n][inner]. */
@@ -312,18 +328,19 @@ const struct tc_rule tc_rules_reduce[] = {
     REDUCE("var_mean", "dim - correction|unbiased", VAR),
     {"aten.max",     "self dim", run_extreme, TC_RULE_PLAIN, 1, 0},
     {"aten.min",   "self dim", run_extreme, TC_RULE_PLAIN, -1, 0},
-    {"aten.argmax",             "self dim", run_extreme, TC_RULE_PLAIN, 1, 1},
-    {"aten.argmin",              "self dim", run_extreme, TC_RULE_PLAIN, -1, 1},
-    {"aten._softmax",  "self dim", run_softmax, TC_RULE_PLAIN, SOFTMAX, 0},
-    {"aten.softmax", "self dim", run_softmax, TC_RULE_PLAIN, SOFTMAX, 0},
-    {"aten._safe_softmax",             "self dim", run_softmax, TC_RULE_PLAIN, SAFE_SOFTMAX, 0},
-    {"aten._log_softmax",  "self dim", run_softmax, TC_RULE_PLAIN, LOG_SOFTMAX, 0},
-    {"aten.log_softmax",   "self dim", run_softmax, TC_RULE_PLAIN, LOG_SOFTMAX, 0},
-    {"aten._softmax_backward_data",             "grad_output output dim", run_softmax_backward, TC_RULE_PLAIN,
+    {"aten.aminmax",             "self dim", run_aminmax, TC_RULE_PLAIN, 0, 0},
+    {"aten.argmax",              "self dim", run_extreme, TC_RULE_PLAIN, 1, 1},
+    {"aten.argmin",  "self dim", run_extreme, TC_RULE_PLAIN, -1, 1},
+    {"aten._softmax", "self dim", run_softmax, TC_RULE_PLAIN, SOFTMAX, 0},
+    {"aten.softmax",             "self dim", run_softmax, TC_RULE_PLAIN, SOFTMAX, 0},
+    {"aten._safe_softmax", "self dim", run_softmax, TC_RULE_PLAIN, SAFE_SOFTMAX, 0},
+    {"aten._log_softmax",   "self dim", run_softmax, TC_RULE_PLAIN, LOG_SOFTMAX, 0},
+    {"aten.log_softmax",             "self dim", run_softmax, TC_RULE_PLAIN, LOG_SOFTMAX, 0},
+    {"aten._softmax_backward_data",              "grad_output output dim", run_softmax_backward, TC_RULE_PLAIN,
                                                     SOFTMAX, 0},
-    {"aten._log_softmax_backward_data",              "grad_output output dim", run_softmax_backward,
+    {"aten._log_softmax_backward_data","grad_output output dim", run_softmax_backward,
                                                     TC_RULE_PLAIN, LOG_SOFTMAX, 0},
-    {"aten.cumsum","self dim", run_cumsum, TC_RULE_PLAIN, 0, 0},
-    {"aten.cumprod", "self dim", run_cumsum, TC_RULE_PLAIN, 1, 0},
-    {0            },
+    {"aten.cumsum", "self dim", run_cumsum, TC_RULE_PLAIN, 0, 0},
+    {"aten.cumprod",             "self dim", run_cumsum, TC_RULE_PLAIN, 1, 0},
+    {0 },
 };
