@@ -26,19 +26,27 @@ const char *tc_plan_keep(struct tc_plan_verdict *v, struct tc_strbuf *text)
     return copy;
 }
 
-static void add_finding(struct tc_plan_verdict *v, struct tc_plan_finding f)
+void tc_judge_add_finding(struct tc_plan_verdict *v, const struct tc_plan_op *op, uint32_t rank,
+                          struct tc_plan_finding f)
 {
     const char **texts[] = {&f.kind, &f.text, &f.hint, &f.src,     &f.op,
                             &f.mod,  &f.name, &f.axis, &f.details, &f.via};
+    uint32_t *ranks = tc_arena_alloc(&v->arena, sizeof(*ranks));
 
+    if (op) {
+        f.src = op->src;
+        f.via = op->via;
+        f.mod = op->mod;
+        f.op = tc_arena_text(&v->arena, op->name, (size_t)tc_plan_short_name(op));
+    }
+    if (rank != TC_PLAN_NO_RANK) {
+        *ranks = rank;
+        f.ranks = ranks;
+        f.n_ranks = 1;
+    }
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         *texts[i] = *texts[i] ? *texts[i] : "";
     tc_vec_push(&v->findings, f);
-}
-
-static const char *op_name(struct tc_plan_verdict *v, const struct tc_plan_op *op)
-{
-    return tc_arena_text(&v->arena, op->name, (size_t)tc_plan_short_name(op));
 }
 
 /* Every operator without a rule, once; with is_told those too that are hashes. */
@@ -62,15 +70,9 @@ static void find_unknown_of(struct judge *j, const struct tc_plan_set *set, stru
                 continue;
             tc_strbuf_addf(&text, "operator %s has no rule (%s:%llu); the plan cannot be judged",
                            op->name, rank->file, (unsigned long long)op->line);
-            uint32_t *ranks = tc_arena_alloc(&v->arena, sizeof(*ranks));
-            *ranks = r;
-            add_finding(v, (struct tc_plan_finding){.kind = "no-rule",
-                                                    .text = tc_plan_keep(v, &text),
-                                                    .src = op->src,
-                                                    .op = op_name(v, op),
-                                                    .mod = op->mod,
-                                                    .ranks = ranks,
-                                                    .n_ranks = 1});
+            tc_judge_add_finding(
+                v, op, r,
+                (struct tc_plan_finding){.kind = "no-rule", .text = tc_plan_keep(v, &text)});
         }
     }
 }
@@ -79,62 +81,12 @@ void tc_judge_add_fault(struct judge *j, const struct trial *t)
 {
     static const char *const kinds[] = {"unfit", "mismatch", "deadlock"};
     struct tc_plan_verdict *v = j->verdict;
-    const struct tc_plan_op *op = t->fault.op;
-    uint32_t *ranks = tc_arena_alloc(&v->arena, sizeof(*ranks));
+    const char *text = tc_arena_text(&v->arena, t->err.text, strlen(t->err.text));
 
-    *ranks = t->fault.rank;
     v->outcome =
         t->fault.kind == TC_WORLD_UNFIT || t->in_single ? TC_PLAN_UNJUDGED : TC_PLAN_REFUTED;
-    add_finding(v, (struct tc_plan_finding){
-                       .kind = kinds[t->fault.kind],
-                       .text = tc_arena_text(&v->arena, t->err.text, strlen(t->err.text)),
-                       .src = op ? op->src : "",
-                       .op = op ? op_name(v, op) : "",
-                       .mod = op ? op->mod : "",
-                       .ranks = ranks,
-                       .n_ranks = 1});
-}
-
-void tc_trial_take_misread(void *context, const struct tc_run *run, const struct tc_plan_op *op,
-                           int64_t is)
-{
-    struct trial *t = context;
-    struct judge *j = t->judge;
-
-    pthread_mutex_lock(&j->lock);
-    if (!j->misread || run->plan->rank < j->misread_rank ||
-        (run->plan->rank == j->misread_rank && op->line < j->misread->line)) {
-        j->misread = op;
-        j->misread_rank = run->plan->rank;
-        j->misread_is = is;
-    }
-    pthread_mutex_unlock(&j->lock);
-}
-
-void tc_judge_add_misread(struct judge *j)
-{
-    struct tc_plan_verdict *v = j->verdict;
-    const struct tc_plan_op *op = j->misread;
-    struct tc_strbuf text = TC_STRBUF_INIT;
-    uint32_t *ranks = tc_arena_alloc(&v->arena, sizeof(*ranks));
-
-    *ranks = j->misread_rank;
-    v->outcome = TC_PLAN_UNJUDGED;
-    v->findings.n = 0;
-    tc_strbuf_addf(&text,
-                   "Python read %.17g here, and all ranks together make %lld: what it computed "
-                   "from it is not that of the job",
-                   op->value, (long long)j->misread_is);
-    add_finding(v, (struct tc_plan_finding){
-                       .kind = "misread",
-                       .text = tc_plan_keep(v, &text),
-                       .hint = "capture the real job, where Python reads what all ranks made: "
-                               "traincheck-collect --plan DIR -- torchrun ...",
-                       .src = op->src,
-                       .op = op_name(v, op),
-                       .mod = op->mod,
-                       .ranks = ranks,
-                       .n_ranks = 1});
+    tc_judge_add_finding(v, t->fault.op, t->fault.rank,
+                         (struct tc_plan_finding){.kind = kinds[t->fault.kind], .text = text});
 }
 
 void tc_plan_describe_result(const struct tc_plan_set *single, tc_sym name, struct tc_strbuf *out)
@@ -218,9 +170,10 @@ void tc_judge_find_missing(struct judge *j)
         else
             tc_strbuf_addf(&text, ": %lld of its %lld elements are on no rank", (long long)n,
                            (long long)r->n);
-        add_finding(v, (struct tc_plan_finding){.kind = "missing-result",
-                                                .text = tc_plan_keep(v, &text),
-                                                .name = text_of(j, r->name)});
+        tc_judge_add_finding(v, NULL, TC_PLAN_NO_RANK,
+                             (struct tc_plan_finding){.kind = "missing-result",
+                                                      .text = tc_plan_keep(v, &text),
+                                                      .name = text_of(j, r->name)});
     }
 }
 

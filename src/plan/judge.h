@@ -52,6 +52,9 @@ void tc_trial_take_results(void *context, const struct tc_run *run);
 /* Once all ranks are done; frees what they were summed in. */
 void tc_trial_compare_sums(struct trial *t);
 
+/* About an operator of a rank; NULL and TC_PLAN_NO_RANK: about none. Texts that are NULL are "". */
+void tc_judge_add_finding(struct tc_plan_verdict *v, const struct tc_plan_op *op, uint32_t rank,
+                          struct tc_plan_finding f);
 /* Operators without a rule of which no hash can be made; with is_told all others, too. */
 void tc_judge_find_unknown(struct judge *j, bool is_told);
 /* Some are hashes: said of a job that is verified; one that is refuted is unjudged. */

@@ -63,23 +63,14 @@ void tc_judge_add_rounded(struct judge *j)
             op = find_exchange(&j->parallel->ranks[rank]);
     if (!op)
         return;
-    uint32_t *ranks = tc_arena_alloc(&v->arena, sizeof(*ranks));
-    *ranks = rank - 1;
     v->outcome = TC_PLAN_UNJUDGED;
     v->findings.n = 0;
-    tc_vec_push(&v->findings,
-                ((struct tc_plan_finding){
-                    .kind = "rounded",
-                    .text = "ranks exchange numbers here, before the step, that one device has "
-                            "rounded: results differ by this, or by more",
-                    .hint = "compute them within the step, after the first call of the model",
-                    .src = op->src,
-                    .via = op->via,
-                    .op = tc_arena_text(&v->arena, op->name, (size_t)tc_plan_short_name(op)),
-                    .mod = op->mod,
-                    .name = "",
-                    .axis = "",
-                    .details = "",
-                    .ranks = ranks,
-                    .n_ranks = 1}));
+    tc_judge_add_finding(
+        v, op, rank - 1,
+        (struct tc_plan_finding){
+            .kind = "rounded",
+            .text = "ranks exchange numbers here, before the step, that one device has rounded: "
+                    "results differ by this, or by more",
+            .hint = "compute them within the step, after the first call of the model",
+        });
 }

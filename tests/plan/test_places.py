@@ -117,6 +117,20 @@ def weighed(world, number, gain=1):
     return job(world, body)
 
 
+def chosen(world, sums, gain=1):
+    """Python has read 99 where no evaluation finds it: the place of the largest element of a parameter; sums: of all ranks."""
+    def body(rank, rows):
+        x, place, out = tensor(0, rows, WIDTH), tensor(1), tensor(2, rows, WIDTH)
+        yield param(x, "x", rank, world)
+        yield op("aten.argmax.default", "train.py:8", [place], self=x)
+        if sums and world > 1:
+            yield summed(place, "train.py:9")
+        yield {**op("aten._local_scalar_dense.default", "train.py:10", [], self=place), "value": 99}
+        yield op("aten.mul.Scalar", "train.py:11", [out], self=x, other=gain)
+        yield {"result": "out", "t": out, "global": [ROWS, WIDTH], "at": [rows * rank, 0]}
+    return job(world, body)
+
+
 class Places(unittest.TestCase):
     def test_what_sums_other_gradients_is_told(self):
         self.assertEqual(check(clipped(1, False), clipped(RANKS, True)), (0, []))
@@ -130,6 +144,11 @@ class Places(unittest.TestCase):
         code, findings = check(averaged(1, False), averaged(RANKS, True))
         self.assertEqual((code, findings[0]["at"].split(",")[0]), (1, "help.py:2"))
         self.assertTrue(findings[0]["text"].endswith(", called at train.py:7"), findings[0]["text"])
+
+    def test_numbers_of_the_own_rank_were_read_right(self):
+        self.assertEqual(check(chosen(1, False), chosen(RANKS, False, gain=3))[0], 1)
+        code, findings = check(chosen(1, False), chosen(RANKS, True, gain=3))
+        self.assertEqual((code, findings[0]["finding"], findings[0]["at"].split(",")[0]), (3, "misread", "train.py:10"))
 
     def test_numbers_that_one_device_has_rounded_are_no_proof(self):
         third = 0.3333333432674408  # a float32
