@@ -566,6 +566,27 @@ for step in range(3):
 """
 
 
+OWNED = HEADER + """
+rank, world = 0, 1
+if "WORLD_SIZE" in os.environ:
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+params = list(model.parameters())
+optimizer = torch.optim.Adam(params[rank::world], lr=0.1, eps=0.1)
+for step in range(3):
+    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(step)).chunk(world)[rank]
+    model.zero_grad()
+    model(x).square().mean().backward()
+    for number, p in enumerate(params if world > 1 else ()):
+        dist.reduce(p.grad, number % world, dist.ReduceOp.AVG)
+    optimizer.step()
+    for number, p in enumerate(params if world > 1 else ()):
+        dist.broadcast(p.data, number % world)
+"""
+
+
 class TestAnyOptimizer(VerdictCase):
     """Steps that no torch.optim.Optimizer makes, and scripts with fewer steps than asked for."""
 
@@ -587,6 +608,18 @@ class TestAnyOptimizer(VerdictCase):
             self.assertEqual([c["data"] for c in plan.consts.values() if c["n"] == 10], [[0.0]])
         code, text = self.verdict("two", "single")
         self.assertEqual(code, 0, text)
+
+    def test_a_parameter_may_be_in_the_optimizer_of_another_rank(self):
+        self.plan(OWNED, folder="single")
+        self.plan(OWNED, "--plan-world", "2", folder="two")
+        for plan in self.read("two"):
+            self.assertEqual({n for n, i in plan.inits.items() if i["init"] == "param"},
+                             {"0.weight", "0.bias", "2.weight", "2.bias"})
+        code, text = self.verdict("two", "single")
+        self.assertEqual(code, 0, text)
+        self.plan(OWNED.replace("dist.broadcast(p.data, number % world)", "pass"), "--plan-world", "2", folder="kept")
+        code, text = self.verdict("kept", "single")
+        self.assertEqual(code, 1, text)
 
     def test_a_wrong_step_by_hand_is_refuted(self):
         self.plan(BY_HAND, folder="single")

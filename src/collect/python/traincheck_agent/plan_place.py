@@ -39,7 +39,7 @@ def _modules():
 
 class Names:
     """Names of parameters, buffers and modules of all models that an optimizer trains; without an optimizer of all
-    whose parameters require a gradient."""
+    whose parameters require a gradient. A parameter of such a model may be in the optimizer of another rank."""
 
     def __init__(self, optimizers):
         self.params, self.buffers, self.modules = {}, {}, {}  # id -> name; buffers: name -> tensor
@@ -68,7 +68,7 @@ class Names:
             self.modules.setdefault(id(module), prefix)
             dot = prefix + "." if prefix else ""
             for name, parameter in module._parameters.items():
-                if parameter is not None and id(parameter) in wanted:
+                if parameter is not None and (parameter.requires_grad or id(parameter) in wanted):
                     self._add(dot + name, parameter)
             for name, buffer in module._buffers.items():
                 if buffer is not None:
