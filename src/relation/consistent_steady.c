@@ -16,25 +16,19 @@ struct moment {
     bool has_before, has_now;
 };
 
-/* The optimizers of one process. */
+/* The optimizers of one process, and how they left its variables. */
 struct optimizers {
     struct tc_map stepped; /* id → number of the window of its first step */
     bool goes_on;          /* one of an earlier window stepped in the open one */
-};
-
-struct steady_state {
-    struct tc_process_states processes; /* struct optimizers */
-    struct tc_map moments;              /* variable → struct moment * */
+    struct tc_map moments; /* variable → struct moment * */
 };
 
 static void optimizers_release(void *of_process)
 {
-    tc_map_release(&((struct optimizers *)of_process)->stepped);
-}
+    struct optimizers *optimizers = of_process;
 
-static void steady_release(void *state)
-{
-    tc_map_release_structs(&((struct steady_state *)state)->moments);
+    tc_map_release(&optimizers->stepped);
+    tc_map_release_structs(&optimizers->moments);
 }
 
 /* Content is compared only where nothing should train it. */
@@ -56,16 +50,16 @@ static void judge_steady(const struct moment *m, const struct tc_variable *v,
     tc_consistent_emit(sink, event, v->kind, &situation, outcome, n, v);
 }
 
-static struct moment *moment_of(struct steady_state *s, const struct tc_variable *v)
+static struct moment *moment_of(struct optimizers *optimizers, const struct tc_variable *v)
 {
-    return tc_map_struct(&s->moments, (uintptr_t)v, sizeof(struct moment));
+    return tc_map_struct(&optimizers->moments, (uintptr_t)v, sizeof(struct moment));
 }
 
-static void on_step(struct steady_state *s, const struct tc_event *event)
+static void on_step(void *state, const struct tc_event *event)
 {
     const struct tc_process *process = event->process;
     const int64_t id = tc_serial_of(event->call->self);
-    struct optimizers *optimizers = tc_process_state(s, process);
+    struct optimizers *optimizers = tc_process_state(state, process);
     const struct tc_variable *v;
     bool is_new;
 
@@ -74,20 +68,20 @@ static void on_step(struct steady_state *s, const struct tc_event *event)
         *first = process->window.number;
     optimizers->goes_on |= *first != process->window.number;
     for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));) {
-        struct moment *m = moment_of(s, v);
+        struct moment *m = moment_of(optimizers, v);
         m->now = tc_snapshot_of(v);
         m->has_now = true;
     }
 }
 
-static void on_window(struct steady_state *s, struct tc_strtab *symbols,
-                      const struct tc_event *event, const struct tc_sink *sink)
+static void on_window(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                      const struct tc_sink *sink)
 {
-    struct optimizers *optimizers = tc_process_state(s, event->process);
+    struct optimizers *optimizers = tc_process_state(state, event->process);
     const struct tc_variable *v;
 
     for (size_t pos = 0; (v = tc_map_next(&event->process->variables, &pos));) {
-        struct moment *m = moment_of(s, v);
+        struct moment *m = moment_of(optimizers, v);
         if (!m->has_now)
             continue;
         if (m->has_before && m->n_gaps != event->process->n_gaps)
@@ -115,8 +109,6 @@ static void steady_observe(void *state, struct tc_strtab *symbols, const struct 
 const struct tc_source tc_source_steady = {.name = "steady",
                                            .judged = "the end of a step window",
                                            .is_set = true,
-                                           .state_size = sizeof(struct steady_state),
-                                           .release = steady_release,
                                            .process_size = sizeof(struct optimizers),
                                            .release_process = optimizers_release,
                                            .observe = steady_observe};

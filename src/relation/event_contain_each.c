@@ -47,27 +47,39 @@ struct resting {
 };
 
 struct each_state {
-    struct tc_map
-        streaks; /* (process, call, receiver, variable) → calls in a row without a change */
-    struct tc_map rests; /* the same → struct resting *, until it is changed or told */
+    struct tc_process_states processes; /* struct owning */
+    struct tc_map rests; /* (process, call, receiver, variable) → struct resting *, until it is
+                            changed or told */
     struct tc_module_names modules;
-    struct tc_map steppers; /* (process, variable) → the optimizer that stepped it last */
-    struct tc_map moving;   /* (process, variable) that a forward in training mode has changed */
+};
+
+/* Of one process: what is asked for each variable stays in few lines of cache. */
+struct owning {
+    struct tc_map streaks;  /* (call, receiver, variable) → calls in a row without a change */
+    struct tc_map steppers; /* variable → the optimizer that stepped it last */
+    struct tc_map moving;   /* variable that a forward in training mode has changed */
 };
 
 static void each_release(void *state)
 {
     struct each_state *each = state;
 
-    tc_map_release(&each->streaks);
     tc_map_release_structs(&each->rests);
     tc_module_names_release(&each->modules);
-    tc_map_release(&each->steppers);
-    tc_map_release(&each->moving);
+}
+
+static void release_owning(void *of_process)
+{
+    struct owning *owning = of_process;
+
+    tc_map_release(&owning->streaks);
+    tc_map_release(&owning->steppers);
+    tc_map_release(&owning->moving);
 }
 
 struct each_example {
     struct each_state *each;
+    struct owning *owning;
     struct tc_strtab *symbols;
     const struct tc_event *event;
     const struct tc_sink *sink;
@@ -103,11 +115,12 @@ static uint64_t place_of_variable(const struct tc_event *event, const struct tc_
     return tc_hash64(who, sizeof(who), 0);
 }
 
-static uint64_t advance_streak(struct each_state *each, const struct tc_event *event,
-                               const struct tc_variable *variable, bool changed)
+static uint64_t advance_streak(const struct each_example *x, const struct tc_variable *variable,
+                               bool changed)
 {
     bool is_new;
-    uint64_t *streak = tc_map_at(&each->streaks, place_of_variable(event, variable), &is_new);
+    uint64_t *streak =
+        tc_map_at(&x->owning->streaks, place_of_variable(x->event, variable), &is_new);
 
     *streak = changed ? 0 : *streak + 1;
     return *streak;
@@ -209,13 +222,11 @@ static enum tc_excuse excuse_of(const struct each_example *x, const struct tc_va
 }
 
 /* Which optimizer stepped the variable before: this one, another or, at the first step, none. */
-static tc_sym change_stepper(struct each_state *each, const struct tc_event *event,
-                             const struct tc_variable *variable)
+static tc_sym change_stepper(const struct each_example *x, const struct tc_variable *variable)
 {
-    const int64_t who[] = {event->process->pid, variable->serial};
-    uint64_t optimizer = (uint64_t)tc_value_int(tc_value_get(event->call->self, "id"), 0);
+    uint64_t optimizer = (uint64_t)tc_value_int(tc_value_get(x->event->call->self, "id"), 0);
     bool is_new;
-    uint64_t *stepper = tc_map_at(&each->steppers, tc_hash64(who, sizeof(who), 0), &is_new);
+    uint64_t *stepper = tc_map_at(&x->owning->steppers, (uint64_t)variable->serial, &is_new);
     bool is_same = *stepper == optimizer;
 
     *stepper = optimizer;
@@ -232,7 +243,7 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
     const struct tc_call *call = x->event->call;
     bool changed = variable->data_cause >= call->id;
     /* Content that cannot be read is neither the same nor another. */
-    uint64_t streak = variable->has_data ? advance_streak(x->each, x->event, variable, changed) : 0;
+    uint64_t streak = variable->has_data ? advance_streak(x, variable, changed) : 0;
     enum tc_excuse excuse = changed ? TC_EXCUSE_NONE : excuse_of(x, variable, grad, streak);
     size_t n = 0;
     tc_sym is_same;
@@ -243,8 +254,7 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
     if (call->role == TC_ROLE_STEP)
         out[n++] = TC_ATOM(x->symbols, TC_SYM_CLEARED,
                            tc_symbols_bool(!is_uncleared(call, variable->serial)));
-    if (call->role == TC_ROLE_STEP &&
-        (is_same = change_stepper(x->each, x->event, variable)) != TC_NO_SYM)
+    if (call->role == TC_ROLE_STEP && (is_same = change_stepper(x, variable)) != TC_NO_SYM)
         out[n++] = TC_ATOM(x->symbols, TC_SYM_OPTIMIZER, is_same);
     if (since != TC_SINCE_UNKNOWN && !call->is_pause)
         out[n++] = TC_ATOM(x->symbols, TC_SYM_KEPT, tc_symbols_bool(since == TC_SINCE_KEPT));
@@ -288,7 +298,7 @@ static void follow_rest(const struct each_example *x, tc_sym key,
             tc_free((void *)(uintptr_t)known);
         return;
     }
-    if (!tc_map_get(&each->streaks, who, &streak) ||
+    if (!tc_map_get(&x->owning->streaks, who, &streak) ||
         !rests_from_the_start(x, variable, grad, streak))
         return;
     struct resting *rest = tc_map_struct(&each->rests, who, sizeof(*rest));
@@ -363,14 +373,13 @@ static void each_owned(const struct each_example *x)
 static void follow_moving(const struct each_example *x, const struct tc_variable *v)
 {
     const struct tc_call *call = x->event->call;
-    const int64_t who[] = {x->event->process->pid, v->serial};
-    const uint64_t place = tc_hash64(who, sizeof(who), 0);
+    const uint64_t serial = (uint64_t)v->serial;
     const bool changed = v->data_cause >= call->id;
 
     if (tc_call_is_training(call) && changed)
-        tc_map_put(&x->each->moving, place, 1);
+        tc_map_put(&x->owning->moving, serial, 1);
     if (tc_call_is_training(call) || !v->has_data ||
-        !tc_map_get(&x->each->moving, place, &(uint64_t){0}))
+        !tc_map_get(&x->owning->moving, serial, &(uint64_t){0}))
         return;
     if (x->event->process->world > 1) {
         tc_sink_excuse(x->sink, TC_ATOM(x->symbols, call->descriptor, TC_SYM_MOVING_BUFFER),
@@ -451,12 +460,13 @@ static void each_observe(void *state, struct tc_strtab *symbols, const struct tc
                          const struct tc_sink *sink)
 {
     struct tc_situation base;
-    struct each_example x = {state, symbols, event, sink, &base};
+    struct each_example x = {state, NULL, symbols, event, sink, &base};
 
     if (event->kind == TC_EVENT_FINISH)
         tell_resting(state, symbols, event, sink);
     if (!tc_is_subject(event) || (event->call->role != TC_ROLE_STEP && !event->call->is_root))
         return;
+    x.owning = tc_process_state(state, event->process);
     tc_situation_of_call(&base, symbols, event->process, event->call, false);
     if (event->call->role == TC_ROLE_STEP)
         each_owned(&x);
@@ -541,6 +551,8 @@ const struct tc_source tc_source_owned = {
     .is_set = true,
     .state_size = sizeof(struct each_state),
     .release = each_release,
+    .process_size = sizeof(struct owning),
+    .release_process = release_owning,
     .observe = each_observe,
 };
 

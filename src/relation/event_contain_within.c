@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "invariant/describe.h"
 #include "replay/symbols.h"
 
@@ -47,7 +46,6 @@ static const struct tc_call *call_around(const struct tc_call *call)
 
 /* A variable whose content the script itself has made. */
 struct foreign {
-    const struct tc_process *process;
     int64_t serial;
     size_t n_known;     /* variables of the process when it was written to */
     bool was_evaluated; /* the first to use it was a forward that does not train */
@@ -61,25 +59,25 @@ struct left {
     unsigned n_gaps; /* of the process */
 };
 
+/* Of one process. */
 struct within_state {
-    struct tc_map left; /* (process, variable) → struct left * */
+    struct tc_map left; /* variable → struct left * */
     TC_VEC(struct foreign) foreign;
-    struct tc_map writers; /* processes whose script writes to weights as a part of training */
+    bool is_writer; /* its script writes to weights as a part of training, as one that clamps or
+                       masks them after each step: it does so before an evaluation, too */
 };
 
-static void within_release(void *state)
+static void within_release(void *of_process)
 {
-    struct within_state *s = state;
+    struct within_state *s = of_process;
 
     tc_map_release_structs(&s->left);
-    tc_map_release(&s->writers);
     tc_vec_release(&s->foreign);
 }
 
 static struct left *left_of(struct within_state *s, const struct tc_event *event)
 {
-    const uint64_t who[] = {(uintptr_t)event->process, (uint64_t)event->variable->serial};
-    const uint64_t key = tc_hash64(who, sizeof(who), 0);
+    const uint64_t key = (uint64_t)event->variable->serial;
     const bool is_new = !tc_map_get(&s->left, key, &(uint64_t){0});
     struct left *left = tc_map_struct(&s->left, key, sizeof(*left));
 
@@ -91,8 +89,7 @@ static struct left *left_of(struct within_state *s, const struct tc_event *event
 static struct foreign *find_foreign(struct within_state *s, const struct tc_event *event)
 {
     for (size_t i = 0; i < s->foreign.n; i++)
-        if (s->foreign.items[i].process == event->process &&
-            s->foreign.items[i].serial == event->variable->serial)
+        if (s->foreign.items[i].serial == event->variable->serial)
             return &s->foreign.items[i];
     return NULL;
 }
@@ -120,19 +117,11 @@ static bool is_always_fine(const struct tc_call *call)
     return call->role == TC_ROLE_LOAD || call->role == TC_ROLE_INIT || call->role == TC_ROLE_REPLAY;
 }
 
-/* A script that clamps or masks weights after each step does so before an evaluation, too. */
-static bool is_writer(const struct within_state *s, const struct tc_process *process)
-{
-    uint64_t ignored;
-
-    return tc_map_get(&s->writers, (uintptr_t)process, &ignored);
-}
-
 /* The content of a variable is again what it was before the script wrote to it. */
 static void restore(struct within_state *s, struct tc_strtab *symbols, const struct tc_event *event,
                     struct foreign *foreign, const struct tc_sink *sink)
 {
-    if (foreign->was_evaluated && is_writer(s, event->process))
+    if (foreign->was_evaluated && s->is_writer)
         tc_sink_excuse(sink, swap_sym(symbols), TC_EXCUSE_OWN_WRITES);
     else if (foreign->was_evaluated)
         emit(event, event->variable, swap_sym(symbols), TC_SYM_TRUE, sink);
@@ -161,8 +150,7 @@ static void on_change(struct within_state *s, struct tc_strtab *symbols,
     else if (foreign)
         foreign->was_replaced = foreign->was_evaluated;
     else if (!is_made && left->data != v->data)
-        tc_vec_push(&s->foreign, ((struct foreign){.process = event->process,
-                                                   .serial = v->serial,
+        tc_vec_push(&s->foreign, ((struct foreign){.serial = v->serial,
                                                    .n_known = event->process->n_variables}));
     if (is_made)
         left->data = v->data;
@@ -177,13 +165,14 @@ static void on_change(struct within_state *s, struct tc_strtab *symbols,
 
 /* Has its model been given weights since then that no optimizer has stepped yet? What is put in
  * while a model is rebuilt stays. */
-static bool is_rebuilt(const struct foreign *who, const struct tc_variable *v)
+static bool is_rebuilt(const struct tc_process *process, const struct foreign *who,
+                       const struct tc_variable *v)
 {
     const struct tc_variable *other;
 
-    if (who->process->n_variables == who->n_known)
+    if (process->n_variables == who->n_known)
         return false;
-    for (size_t pos = 0; (other = tc_map_next(&who->process->variables, &pos));)
+    for (size_t pos = 0; (other = tc_map_next(&process->variables, &pos));)
         if (other->kind == TC_SYM_PARAMETER && other->root == v->root && other->requires_grad &&
             other->stepped < 0)
             return true;
@@ -204,12 +193,12 @@ static void on_use(struct within_state *s, struct tc_strtab *symbols, const stru
 {
     emit(event, v, key_sym(symbols), TC_NO_SYM, sink);
     if (!who->was_evaluated)
-        tc_map_put(&s->writers, (uintptr_t)event->process, 1);
+        s->is_writer = true;
     else if (who->was_replaced || is_written_since(who, v))
         tc_sink_excuse(sink, swap_sym(symbols), TC_EXCUSE_WRITTEN_ANEW);
-    else if (is_writer(s, event->process) || v->stepped < 0)
+    else if (s->is_writer || v->stepped < 0)
         tc_sink_excuse(sink, swap_sym(symbols), TC_EXCUSE_OWN_WRITES);
-    else if (is_rebuilt(who, v))
+    else if (is_rebuilt(event->process, who, v))
         tc_sink_excuse(sink, swap_sym(symbols), TC_EXCUSE_REBUILT);
     else
         emit(event, v, swap_sym(symbols), TC_SYM_FALSE, sink);
@@ -226,7 +215,7 @@ static void on_forward(struct within_state *s, struct tc_strtab *symbols,
     for (size_t i = 0; i < s->foreign.n; i++) {
         struct foreign who = s->foreign.items[i];
         const struct tc_variable *v = tc_process_variable(event->process, who.serial);
-        bool is_used = who.process == event->process && v && v->root == root;
+        bool is_used = v && v->root == root;
         if (is_used && trains) {
             on_use(s, symbols, event, &who, v, sink);
             continue;
@@ -243,10 +232,10 @@ static void within_observe(void *state, struct tc_strtab *symbols, const struct 
 {
     if (event->kind == TC_EVENT_CHANGE && event->variable->kind == TC_SYM_PARAMETER &&
         event->variable->requires_grad)
-        on_change(state, symbols, event, sink);
+        on_change(tc_process_state(state, event->process), symbols, event, sink);
     else if (event->kind == TC_EVENT_CALL && !event->process->is_worker && event->call->is_root &&
              !event->call->raised)
-        on_forward(state, symbols, event, sink);
+        on_forward(tc_process_state(state, event->process), symbols, event, sink);
 }
 
 /* ---- within: inside the calls that were seen -------------------------------------------- */
@@ -374,8 +363,8 @@ const struct tc_source tc_source_changes = {
     .name = "changes",
     .judged = "a change of a weight in training, and a forward that uses what the script wrote",
     .is_set = true,
-    .state_size = sizeof(struct within_state),
-    .release = within_release,
+    .process_size = sizeof(struct within_state),
+    .release_process = within_release,
     .observe = within_observe,
     .condense = condense,
 };
