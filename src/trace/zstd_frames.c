@@ -24,6 +24,8 @@ struct tc_frames {
     uint64_t n_bytes;  /* read so far: where the next read goes */
     uint64_t n_frames; /* decoded so far, damaged ones included */
     uint64_t end_seen; /* n_bytes at the last TC_END */
+    uint64_t parked;   /* n_bytes when it was parked last */
+    size_t ask;        /* bytes to read next, at most */
     bool is_plain;
     bool is_shared; /* the zio is another's */
     bool is_lost;   /* since a damaged frame no whole one was found */
@@ -51,7 +53,7 @@ static void skip_hole(struct tc_frames *f, uint64_t size)
  * file has, of which a folder may hold thousands. */
 static size_t wanted(const struct tc_frames *f, uint64_t size, size_t rest)
 {
-    const size_t want = rest > READ_SIZE ? rest : READ_SIZE;
+    const size_t want = rest > f->ask ? rest : f->ask;
     const uint64_t left = size > f->n_bytes ? size - f->n_bytes : 0;
 
     if (left < LEAST)
@@ -85,6 +87,7 @@ static enum tc_status fill(struct tc_frames *f, size_t *got, struct tc_error *er
         return status;
     f->raw.size += *got;
     f->n_bytes += *got;
+    f->ask = f->ask < READ_SIZE / 2 ? 2 * f->ask : READ_SIZE;
     return TC_OK;
 }
 
@@ -125,6 +128,7 @@ enum tc_status tc_frames_open(const char *path, const char *name, struct tc_note
     f->path = path;
     f->name = name;
     f->notes = notes;
+    f->ask = READ_SIZE;
     status = tc_bytes_open(&f->bytes, path, err);
     if (status == TC_OK)
         status = look_at_start(f, err);
@@ -166,6 +170,15 @@ void tc_frames_close(struct tc_frames *frames)
     tc_free(frames);
 }
 
+/* Its next turn decodes as much as this one did: of what is read beyond that nothing is kept. */
+static void expect_turn(struct tc_frames *f)
+{
+    const uint64_t turn = 2 * (f->n_bytes - f->parked);
+
+    f->ask = turn < LEAST ? LEAST : turn < READ_SIZE ? (size_t)turn : READ_SIZE;
+    f->parked = f->n_bytes;
+}
+
 void tc_frames_park(struct tc_frames *frames)
 {
     tc_bytes_close(&frames->bytes);
@@ -173,6 +186,7 @@ void tc_frames_park(struct tc_frames *frames)
     frames->n_bytes -= frames->raw.size - frames->pos;
     frames->pos = 0;
     tc_strbuf_release(&frames->raw);
+    expect_turn(frames);
 }
 
 /* Go to the next thing that looks like a frame. If there is none keep what may be half of one. */
