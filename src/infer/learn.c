@@ -161,7 +161,7 @@ enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *
         tc_replay_look_closely(replay);
     status =
         tc_replay_folder(replay, folder, options->ahead, options->progress, options->context, err);
-    tc_notes_append(notes, replayed);
+    tc_notes_take(notes, replayed);
     tc_notes_free(replayed);
     learned->counts = tc_replay_counts(replay);
     count_folder(folder, learned);

@@ -2,6 +2,10 @@
 /*
  * follow.c - refreshes the folder, reads so many records, relieves those who wait for a rank
  *
+ * A second thread reads while records are replayed, and rests between two calls of
+ * tc_follow_read(): nothing that was read then waits to be replayed. So replay has notes of its
+ * own.
+ *
  * A process counts as live while its file grows, or for `lateness` after; the slowest live one
  * decides how far steps may be judged without the others. If much is held the fast files are not
  * read on. A run is over when all was read and each process has ended or was replaced by a restart
@@ -14,14 +18,19 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/pool.h"
 #include "base/vec.h"
 #include "online/deleting.h"
 #include "online/flight.h"
 #include "online/hang.h"
+#include "trace/batch.h"
 #include "trace/lag.h"
+#include "trace/reader_notes.h"
 
 /* When so much waits for slower ranks, the faster ones are not read on: their files can wait. */
 #define MAX_HELD ((size_t)16 << 20)
+
+#define N_SLOTS 8 /* batches that are read ahead */
 
 /* What is known of a file beside where its reading stands. */
 struct file {
@@ -33,6 +42,9 @@ struct tc_follow {
     struct tc_check *check;
     struct tc_trace_folder *folder;
     struct tc_replay *replay;
+    struct tc_notes *replayed; /* notes of the replay, until they are taken */
+    struct tc_batch batches[N_SLOTS];
+    bool reads_ahead;
     struct tc_hang *hang; /* NULL: nobody asks who waits */
     struct tc_found_steps found;
     struct tc_deleting *deleting; /* NULL: nothing was deleted yet */
@@ -49,7 +61,9 @@ struct tc_follow *tc_follow_new(struct tc_check *check, const char *path, uint64
 
     f->check = check;
     f->folder = tc_trace_folder_watch(path, check->notes);
-    f->replay = tc_replay_new(check->symbols, check->notes, tc_check_judge, check);
+    f->replayed = tc_notes_new();
+    f->replay = tc_replay_new(check->symbols, f->replayed, tc_check_judge, check);
+    f->reads_ahead = tc_pool_cores() > 1;
     if (tc_engine_looks_closely(check->engine))
         tc_replay_look_closely(f->replay);
     f->lateness_ms = lateness_ms;
@@ -66,6 +80,9 @@ void tc_follow_free(struct tc_follow *follow)
     tc_deleting_free(follow->deleting);
     tc_found_steps_release(&follow->found);
     tc_replay_free(follow->replay);
+    tc_notes_free(follow->replayed);
+    for (size_t i = 0; i < N_SLOTS; i++)
+        tc_batch_release(&follow->batches[i]);
     tc_trace_folder_close(follow->folder);
     tc_vec_release(&follow->files);
     tc_free(follow);
@@ -78,6 +95,7 @@ static void take_files(struct tc_follow *f, uint64_t now_ms)
 
         tc_replay_add_process(f->replay, tc_trace_file_name(file), tc_trace_file_process(file));
         tc_vec_push(&f->files, ((struct file){-1, now_ms}));
+        f->reads_ahead &= !tc_trace_file_is_foreign(file); /* its records do not wait */
     }
 }
 
@@ -184,18 +202,51 @@ enum tc_status tc_follow_delete(struct tc_follow *f, uint64_t now_ms, uint64_t *
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
+struct reading {
+    struct tc_follow *follow;
+    size_t left; /* records to read, which the reading thread counts */
+    enum tc_status status;
+    struct tc_error *err;
+};
+
+static bool read_batch(void *context, size_t slot)
+{
+    struct reading *r = context;
+    struct tc_batch *batch = &r->follow->batches[slot];
+
+    tc_batch_read(batch, r->follow->folder);
+    r->left -= batch->items.n < r->left ? batch->items.n : r->left;
+    return !batch->status && r->left;
+}
+
+static bool replay_batch(void *context, size_t slot)
+{
+    struct reading *r = context;
+    struct tc_follow *f = r->follow;
+    const struct tc_batch *batch = &f->batches[slot];
+
+    for (size_t i = 0; f->hang && i < batch->items.n; i++)
+        tc_hang_feed(f->hang, batch->items.items[i].file, batch->items.items[i].record);
+    tc_replay_feed_batch(f->replay, batch);
+    r->status = batch->status;
+    if (r->status && r->status != TC_END)
+        tc_error_set(r->err, r->status, "%s", batch->err.text);
+    return !r->status;
+}
+
 enum tc_status tc_follow_read(struct tc_follow *f, size_t n, struct tc_error *err)
 {
-    enum tc_status status = TC_OK;
-    const struct tc_record *record;
-    size_t file;
+    struct reading r = {.follow = f, .left = n, .err = err};
+    bool goes_on;
 
-    while (n-- && !(status = tc_trace_folder_next(f->folder, &file, &record, err))) {
-        if (f->hang)
-            tc_hang_feed(f->hang, file, record);
-        tc_replay_feed(f->replay, file, record);
-    }
-    return status;
+    /* Mostly there is no more than one batch. */
+    do
+        goes_on = read_batch(&r, 0);
+    while (replay_batch(&r, 0) && goes_on && !f->reads_ahead);
+    if (goes_on && !r.status)
+        tc_pool_relay(N_SLOTS, read_batch, replay_batch, &r);
+    tc_notes_take(f->check->notes, f->replayed);
+    return r.status;
 }
 
 void tc_follow_know_calls(struct tc_follow *f)
@@ -228,6 +279,7 @@ enum tc_status tc_follow_finish(struct tc_follow *f, bool is_whole, struct tc_er
     tc_trace_folder_limit(f->folder, INT64_MAX);
     status = tc_follow_read(f, SIZE_MAX, err);
     tc_replay_finish(f->replay);
+    tc_notes_take(f->check->notes, f->replayed);
     return status == TC_END ? TC_OK : status;
 }
 

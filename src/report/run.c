@@ -127,7 +127,7 @@ static enum tc_status judge_folder(struct tc_check *check, struct tc_trace_folde
     enum tc_status status = tc_replay_folder(
         replay, folder, jobs > 1, check->config->progress ? on_progress : NULL, check, err);
 
-    tc_notes_append(check->notes, replayed);
+    tc_notes_take(check->notes, replayed);
     tc_check_count_trace(check, replay, folder);
     tc_replay_free(replay);
     tc_notes_free(replayed);

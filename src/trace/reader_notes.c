@@ -4,7 +4,7 @@
  *
  * A note is found by its code and file, keeps the first place, and counts. A note that was
  * withdrawn has the count 0 and is not shown. Not for several threads: each has its own notes,
- * which are appended afterwards.
+ * which are taken from it afterwards.
  */
 #include "trace/reader_notes.h"
 
@@ -102,10 +102,12 @@ void tc_notes_withdraw(struct tc_notes *notes, const char *code, const char *fil
     }
 }
 
-void tc_notes_append(struct tc_notes *notes, const struct tc_notes *more)
+void tc_notes_take(struct tc_notes *notes, struct tc_notes *more)
 {
-    for (size_t i = 0; notes && i < tc_notes_count(more); i++) {
-        const struct tc_note *from = more->shown.items[i];
+    if (!notes || !more)
+        return;
+    for (size_t i = 0; i < more->shown.n; i++) {
+        struct tc_note *from = more->shown.items[i];
         struct tc_note *note = find_note(notes, from->code, from->file);
 
         if (!note->count) {
@@ -114,7 +116,9 @@ void tc_notes_append(struct tc_notes *notes, const struct tc_notes *more)
             tc_vec_push(&notes->shown, note);
         }
         note->count += from->count;
+        from->count = 0;
     }
+    more->shown.n = 0;
 }
 
 size_t tc_notes_count(const struct tc_notes *notes)

@@ -10,7 +10,7 @@
 /* Take a note back: a torn tail of a growing file is none once the rest has come. */
 void tc_notes_withdraw(struct tc_notes *notes, const char *code, const char *file);
 
-/* Add those of another list behind. */
-void tc_notes_append(struct tc_notes *notes, const struct tc_notes *more);
+/* Move those of another list, which is empty then, behind. */
+void tc_notes_take(struct tc_notes *notes, struct tc_notes *more);
 
 #endif /* TC_TRACE_READER_NOTES_H */

@@ -37,7 +37,7 @@ static void lists_are_appended(void **state)
     tc_notes_add(more, "b", "f", 5, "new");
     tc_notes_add(more, "a", "f", 9, "second");
     tc_notes_add(more, "a", "f", 10, "third");
-    tc_notes_append(notes, more);
+    tc_notes_take(notes, more);
     tc_notes_free(more);
     assert_int_equal(tc_notes_count(notes), 2);
     assert_string_equal(tc_notes_get(notes, 0)->text, "first");
@@ -113,7 +113,7 @@ static void nobody_needs_to_know(void **state)
     (void)state;
     tc_notes_add(NULL, "a", "f", 1, "one");
     tc_notes_withdraw(NULL, "a", "f");
-    tc_notes_append(NULL, NULL);
+    tc_notes_take(NULL, NULL);
     assert_int_equal(tc_notes_count(NULL), 0);
     tc_notes_free(NULL);
     assert_int_equal(tc_trace_folder_open("nowhere", NULL, &folder, NULL), TC_E_NOTFOUND);
