@@ -130,12 +130,20 @@ torch_for() {
     printf 'torch==%s' "${!own:-$TORCH}"
 }
 
-# .venv with what the examples import; a torch that the interpreter $1 has is used as it is.
-make_venv() {
-    quietly "$1" -m venv -- "$root/.venv"
-    if has_torch "$1"; then
-        say "Installing scikit-learn in .venv, for the torch of $1"
-        "$1" -c 'import sys; print("\n".join(filter(None, sys.path)))' \
+# The active python3 if it has what the examples import, else one of .venv, which is made if need be.
+choose_python() {
+    base=$(python3 -c 'import sys; print(sys.executable)')
+    python=$base
+    has_all "$python" && return
+    python=$root/.venv/bin/python
+    has_all "$python" || quietly "$base" -m venv -- "$root/.venv"
+}
+
+# What the examples import, into .venv; a torch that the interpreter $base has is used as it is.
+install_torch() {
+    if has_torch "$base"; then
+        say "Installing scikit-learn in .venv, for the torch of $base"
+        "$base" -c 'import sys; print("\n".join(filter(None, sys.path)))' \
             >"$("$python" -c 'import site; print(site.getsitepackages()[0])')/torch.pth"
         install scikit-learn
     else
@@ -145,14 +153,12 @@ make_venv() {
     has_all "$python" || fail "$python cannot import torch and sklearn"
 }
 
-# The active python3 if it has what the examples import, else .venv; $1: "test" for what only tests import.
+# Fill .venv; $1: "test" for what only tests import.
 setup_python() {
-    local base torch
-    python=$(python3 -c 'import sys; print(sys.executable)')
-    has_all "$python" && return
-    base=$python python=$root/.venv/bin/python
+    local torch
+    [ "$python" != "$base" ] || return 0
     torch=$(torch_for "$base")
-    has_all "$python" || make_venv "$base"
+    has_all "$python" || install_torch
     [ "${1:-}" = test ] || return 0
     if ! "$python" -c 'import accelerate, coverage, lightning, transformers' >/dev/null 2>&1; then
         say "Installing the libraries of the tests in .venv"
@@ -227,16 +233,28 @@ configure_and_build() {
     quietly cmake --build "$folder" --parallel "$(nproc)" --target "${build_target:-all}"
 }
 
+# All that pip installs, into logs of its own.
+setup_libraries() {
+    log=$root/build/setup_libraries.log
+    setup_python "${1:-}"
+    [ "${1:-}" != test ] || setup_tools_of_tests
+}
+
+# Packages come over the network while the compiler has the cores. What a test needs is asked for by
+# CMake, so tests are configured behind both.
 setup_all() {
+    local libraries
     cd -- "$root"
     setup_home
     setup_packages "${1:-}"
-    setup_python "${1:-}"
-    [ "${1:-}" != test ] || setup_tools_of_tests
+    choose_python
+    setup_libraries "${1:-}" &
+    libraries=$!
+    trap 'kill "$libraries" 2>/dev/null' EXIT
     say "Building in build/"
-    if [ "${1:-}" = test ]; then
+    configure_and_build "$root/build" -DBUILD_TESTING=OFF
+    wait "$libraries" || exit
+    trap - EXIT
+    [ "${1:-}" != test ] ||
         more_pythons=$(other_pythons) configure_and_build "$root/build" -DBUILD_TESTING=ON
-    else
-        configure_and_build "$root/build" -DBUILD_TESTING=OFF
-    fi
 }
