@@ -11,6 +11,8 @@
 #include "base/strbuf.h"
 #include <traincheck/error.h>
 
+/* Sets the error of a call of the system that failed: the path and the reason in errno. */
+enum tc_status tc_fs_fail(struct tc_error *err, const char *path);
 bool tc_fs_is_dir(const char *path);
 bool tc_fs_exists(const char *path);
 /* Create the folder and its parents; fine if it is there. */
