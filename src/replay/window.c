@@ -157,9 +157,9 @@ static bool has_gradient(const struct tc_process *process, const struct tc_call 
     return step->grads != TC_SYM_NONE && (!tc_call_has_closure(step) || has_new(process, step));
 }
 
-static bool is_pause(struct tc_process *process, const struct tc_call *step)
+static bool is_pause(struct tc_process *process, const struct tc_call *step, bool has_any)
 {
-    bool is_new, has_any = has_gradient(process, step);
+    bool is_new;
     uint64_t *n = tc_map_at(&process->pauses,
                             (uint64_t)tc_value_int(tc_value_get(step->self, "id"), 0), &is_new);
 
@@ -174,7 +174,7 @@ void tc_window_call_ends(struct tc_process *process, struct tc_strtab *symbols,
                          struct tc_call *call)
 {
     struct tc_window *window = &process->window;
-    bool is_in_window = call->window == window->number;
+    bool is_in_window = call->window == window->number, has_any;
 
     if (call->raised) {
         if (call->member != SIZE_MAX && is_in_window)
@@ -182,16 +182,18 @@ void tc_window_call_ends(struct tc_process *process, struct tc_strtab *symbols,
         return;
     }
     process->has_run |= call->is_root || call->role == TC_ROLE_BACKWARD;
+    has_any = call->role == TC_ROLE_STEP && has_gradient(process, call);
     if (call->role == TC_ROLE_STEP)
-        call->is_pause = is_pause(process, call);
+        call->is_pause = is_pause(process, call, has_any);
     if (call->role == TC_ROLE_STEP && is_in_window && is_member(symbols, call)) {
         add_member(process, symbols, call);
         window->is_pause = call->is_pause && (window->is_pause || !window->has_step);
         window->has_step = true;
     }
-    /* A script asks which rates a schedule will have before it trains. */
+    /* A script asks which rates a schedule will have before it trains. What else its window holds
+     * is a step's all the same. */
     if (call->role == TC_ROLE_STEP && !process->has_run)
-        call->is_pause |= !has_gradient(process, call);
+        call->is_pause |= !has_any;
     pass_phase(process, call);
 }
 
