@@ -170,7 +170,7 @@ static void add_standstill(struct search *s, int64_t from, int64_t until)
         tc_vec_push(&s->stood, ((struct standstill){.from = from, .until = until}));
     else
         tc_notes_add(s->notes, "more-standstills", NULL, 0,
-                     "it stood still more often than is told: %d times are told",
+                     "the run stood still more often: the first %d times are reported",
                      TC_STANDSTILLS_MAX);
 }
 
