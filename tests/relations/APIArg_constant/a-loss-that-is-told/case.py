@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loss of validation is computed where gradients are on, of what the model that trains gave without: it is told and not trained on. In the
+"""A loss of validation is computed where gradients are on, of what the model that trains gave without: it is logged and not trained on. In the
 broken run two answers of a teacher, which never trains, are compared: nothing is learned from it."""
 from trace_writer import FORWARD, Trace
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As many targets as inputs; a target that lost half of its batch is told."""
+"""As many targets as inputs; a target that lost half of its batch is reported."""
 from trace_writer import Trace
 
 LOSS = "torch.nn.functional.cross_entropy"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A template marks prompts. In the broken run it marks each row as a whole, so that all labels are ignored. A batch or two that have nothing to
-learn, a loss that is only told, another number to ignore and a loss of each place say nothing."""
+learn, a loss that is only logged, another number to ignore and a loss of each place say nothing."""
 from trace_writer import Trace
 
 RULE = True

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A checkpoint is taken where the validation was the best, which two runs had each time: what state_dict() gives are tensors that were there
-before. Who wrote them last is told. In the broken run an average is written to what another call made."""
+before. Who wrote them last is reported. In the broken run an average is written to what another call made."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a function of a package returns is made by it, a tensor too, as nothing that it calls is told of: in the broken run the product gets what
+"""What a function of a package returns is made by it, a tensor too, as nothing that it calls is traced: in the broken run the product gets what
 the script's own line made."""
 from trace_writer import Trace
 

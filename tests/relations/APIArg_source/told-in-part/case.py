@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of a function of a package the first 32 calls of a step are told. What a product gets of a later one comes from outside as far as the
-trace goes, which is no finding; in the broken run it comes from the script's own line, in steps that are told whole."""
+"""Of a function of a package the first 32 calls of a step are recorded. What a product gets of a later one comes from outside as far as the
+trace goes, which is no finding; in the broken run it comes from the script's own line, in steps that are recorded whole."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific", "--enable-relation", "APIArg/source"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Four scripts add a penalty of their weights to a loss. In the broken run it is made of the state dict, so that it trains nothing. A number
-that comes of data, what is made without gradients on purpose, what scales the loss and what is only told are right without one."""
+that comes of data, what is made without gradients on purpose, what scales the loss and what is only logged are right without one."""
 from trace_writer import Trace
 
 PIPELINES = 4

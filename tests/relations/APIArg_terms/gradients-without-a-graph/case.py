@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Four scripts add a penalty of gradients to a loss. In the broken run the gradients are asked for without a graph, so that the penalty
-trains nothing. What is only told, what scales the loss, and gradients of an evaluation are right without one."""
+trains nothing. What is only logged, what scales the loss, and gradients of an evaluation are right without one."""
 from trace_writer import Trace
 
 PIPELINES = 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A setting of the optimizer, and numbers and texts that the script gives, are told when they are others."""
+"""A setting of the optimizer, and numbers and texts that the script gives, are reported when they are others."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A batch is padded to the size that was asked for; one that stays below it is told."""
+"""A batch is padded to the size that was asked for; one that stays below it is reported."""
 from trace_writer import Trace
 
 PAD = "train.pad"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A size that stays within what was asked for; one that exceeds it is told."""
+"""A size that stays within what was asked for; one that exceeds it is reported."""
 from trace_writer import Trace
 
 GENERATE = "transformers.GenerationMixin.generate"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How large the numbers of a batch are, and how many different words stand in one, also within a dict. Half as large is no other scale;
 of four words, or of a batch of another size, nothing is said. In the broken run images are divided twice, and words that the vocabulary
-does not know are one word: the first of these is told, once, as all batches of the iterator follow from it."""
+does not know are one word: the first of these is reported, once, as all batches of the iterator follow from it."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]

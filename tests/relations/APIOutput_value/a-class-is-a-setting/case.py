@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of which class an object is that a function of the script makes is a choice, as a search may draw it: told as a setting, behind what breaks a law.
+"""Of which class an object is that a function of the script makes is a choice, as a search may draw it: reported as a setting, behind what breaks a law.
 That it returns a tensor is a law."""
 from trace_writer import Trace
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How large a loss is in the first three steps, before training has made it another: it is a multiple of that, by a factor
-that is more than chance: three times what two runs had. One that two runs begin with differently, or with another sign, is no claim; later steps are not told of."""
+that is more than chance: three times what two runs had. One that two runs begin with differently, or with another sign, is no claim; later steps are not reported."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]

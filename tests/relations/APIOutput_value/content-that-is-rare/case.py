@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a call gives now and then shows no column of zeros: once that may be chance, and where each call of the run shows one it is told when
+"""What a call gives now and then shows no column of zeros: once that may be chance, and where each call of the run shows one it is reported when
 the run ends, at whatever number of calls."""
 from trace_writer import Trace
 

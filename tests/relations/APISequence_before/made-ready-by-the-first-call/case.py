@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A layer makes its codes ready in its first call, in an order of its own; in all later ones it moves them before it picks from them. The broken run picks
-from codes that it moves afterwards. Of a function that is drawn by turns, now this way, now that, no order is told."""
+from codes that it moves afterwards. Of a function that is drawn by turns, now this way, now that, no order is reported."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]

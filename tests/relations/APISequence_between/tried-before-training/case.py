@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A script tries a backward before it trains, and clears what that made; so for another model later on. Who loses the first of two losses in
-each step does so in the first one, too, and is told from the second on."""
+each step does so in the first one, too, and is reported from the second on."""
 from trace_writer import Trace
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In each step a sum is divided by the number of words and the logarithms of both are taken. In the broken run nothing divides: the call that is gone has
-no line, and is told where its result was read."""
+no line, and is reported where its result was read."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A memory is asked in each step, mostly right after an evaluation: once a run it was in training, by chance. What is set to zero in each of
 two stages each run sets to zero there: the broken run leaves out one of them.
-A mean is told of now and then, mostly after an evaluation."""
+A mean is logged now and then, mostly after an evaluation."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """To make the items of a batch a script turns some of them; in the broken run it divides all as they are. How many are turned is chance,
-and the trace has the first items of a batch alone: that any is, is told.
-Of what a long list holds nothing is told: where all lists are longer than eight, nothing that was put together came from elsewhere."""
+and the trace has the first items of a batch alone: that any is, is reported.
+Of what a long list holds nothing is recorded: where all lists are longer than eight, nothing that was put together came from elsewhere."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three blocks of one class are computed once more in the backward; in the broken run the last one thrice. Counts of the class are as
-they were: those of each module are told."""
+they were: those of each module are reported."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]

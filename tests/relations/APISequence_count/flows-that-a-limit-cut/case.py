@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of one operator 256 calls at a place are told in a step. A data set is made of many, of which it is drawn what each comes from: of how many
-that is told says nothing. Of fewer it does."""
+"""Of one operator 256 calls at a place are recorded in a step. A data set is made of many, of which it is drawn what each comes from: of how many
+that is recorded says nothing. Of fewer it does."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]

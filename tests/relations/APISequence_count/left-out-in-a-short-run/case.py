@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of thirty steps one that is left out is told, at the end: it is too much to be by the script's own judgement."""
+"""Of thirty steps one that is left out is reported, at the end: it is too much to be by the script's own judgement."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is computed once, before the first step: a sum of what was added; in the broken run of what was there before. What flows in later
-steps too is told by those, and what a loop of random length makes is told by nothing."""
+steps too is claimed of those, and of what a loop of random length makes nothing is claimed."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]

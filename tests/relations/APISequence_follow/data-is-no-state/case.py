@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a load gives tells what it is: a data set names none of the model's variables, and nothing is restored from it. A state
-that is loaded and given to nobody is told."""
+that is loaded and given to nobody is reported."""
 from trace_writer import Trace
 
 TENSOR = {"tensor": "Tensor", "id": 700, "shape": [64, 4], "dtype": "float32", "device": "cpu", "requires_grad": False}

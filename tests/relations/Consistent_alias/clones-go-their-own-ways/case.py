@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks that are clones of one template start equal and are trained apart; of two names of their own that drift is told."""
+"""Blocks that are clones of one template start equal and are trained apart; of two names of their own that drift is reported."""
 from trace_writer import Trace
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Zeros are told by the shape and the type that they had at first: before the first step the factors are viewed and converted."""
+"""Zeros are known by the shape and the type that they had at first: before the first step the factors are viewed and converted."""
 from trace_writer import Trace
 
 ZEROS = {"attrs": {"data": "ed37f9a03dc2c812"}}  # of 16 numbers of float32 in the shape [4, 4]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Under Join ranks whose data has ended do not step, so that step n of one is not step n of another: from there on nothing is
-compared. A rank that leaves out a step without saying so is told."""
+compared. A rank that leaves out a step without saying so is reported."""
 from trace_writer import Trace
 
 

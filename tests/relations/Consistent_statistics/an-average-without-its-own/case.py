@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An average of the weights is evaluated, with statistics that are copied, or made by a pass over data. In the broken run its weights move
-and its statistics stay. A model that an optimizer steps is no average, nor is one that stays as it is; what no forward writes to is no statistic. Weights that a load wrote before anything was told of
+and its statistics stay. A model that an optimizer steps is no average, nor is one that stays as it is; what no forward writes to is no statistic. Weights that a load wrote before anything was recorded
 their statistics say nothing of these: it may have written both."""
 from trace_writer import Trace
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Between two trainings a table gets more rows and frozen weights are merged with what was learned: the optimizer of the second has not stepped
-before. Where one that has goes on, in the same step or alone, that is told."""
+before. Where one that has goes on, in the same step or alone, that is reported."""
 from trace_writer import Trace
 
 

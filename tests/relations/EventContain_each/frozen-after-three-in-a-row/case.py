@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A parameter that a step leaves as it is: told at the third step in a row, not before."""
+"""A parameter that a step leaves as it is: reported at the third step in a row, not before."""
 from trace_writer import Trace
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A parameter without a gradient rests, if a step of the run changes it; told is one that none changes, of ten or more."""
+"""A parameter without a gradient rests, if a step of the run changes it; reported is one that none changes, of ten or more."""
 from trace_writer import Trace
 
 

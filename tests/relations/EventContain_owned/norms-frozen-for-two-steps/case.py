@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A gradient is kept away for two steps, as from a discriminator: that freezes no norm, and one that has no owner is told of."""
+"""A gradient is kept away for two steps, as from a discriminator: that freezes no norm, and one that has no owner is reported."""
 from trace_writer import Trace
 
 

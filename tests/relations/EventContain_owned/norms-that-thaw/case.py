@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The body thaws, its norm with it, and the optimizer is given the matrix alone: as the script means it. Were it given the norm
-alone, it would be told of the matrix."""
+alone, the matrix would be reported."""
 from trace_writer import Trace
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the script calls in its steps, and what a model calls in its forward. A call that no healthy run made there is told of, at its own line,
-though the runs know it from elsewhere; one that is left out is told of by counts."""
+"""What the script calls in its steps, and what a model calls in its forward. A call that no healthy run made there is reported, at its own line,
+though the runs know it from elsewhere; one that is left out is reported by counts."""
 from trace_writer import FORWARD, Trace
 
 OPTIONS = ["--specific"]

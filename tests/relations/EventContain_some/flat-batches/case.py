@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A batch leaves nothing to learn: its gradients are computed, and zero. In the third step in a row that is told."""
+"""A batch leaves nothing to learn: its gradients are computed, and zero. In the third step in a row that is reported."""
 from trace_writer import Trace
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients that are zero from the first step on were never learned by: that is told at once."""
+"""Gradients that are zero from the first step on were never learned by: that is reported at once."""
 from trace_writer import Trace
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One backward makes no gradient at all, where those before did: that is no flat batch, and told at once."""
+"""One backward makes no gradient at all, where those before did: that is no flat batch, and reported at once."""
 from trace_writer import Trace
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A step that changes nothing is told at once. So is none before any model has run: a script asks which rates its schedule will have."""
+"""A step that changes nothing is reported at once. So is none before any model has run: a script asks which rates its schedule will have."""
 from trace_writer import Trace
 
 

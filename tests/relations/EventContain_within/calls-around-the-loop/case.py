@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trainer is around everything and explains nothing: a callback that writes to the weights is told."""
+"""A trainer is around everything and explains nothing: a callback that writes to the weights is reported."""
 from trace_writer import Trace
 
 
