@@ -31,9 +31,10 @@
 /* What a number of one element was divided by; 0 is not known. */
 struct weight {
     double in_all, labels;
+    tc_sym call, at, in, in_at; /* where it was divided by labels first */
 };
 
-static const struct weight unweighed = {1, 1};
+static const struct weight unweighed = {.in_all = 1, .labels = 1};
 
 /* The weights of several losses. */
 struct spread {
@@ -73,21 +74,6 @@ static void losses_release(void *of_process)
 }
 
 /* ---- numbers ------------------------------------------------------------------------------- */
-
-/* The number that an operand is, which takes no gradient. */
-static bool is_number(const struct tc_value *operand, double *number)
-{
-    const struct tc_value *summary = tc_value_get(operand, "summary");
-    double most;
-
-    if (!operand || tc_requires_gradient(operand))
-        return false;
-    if (summary && tc_count_elements(tc_value_get(operand, "shape")) == 1)
-        return tc_value_number(tc_value_get(summary, "min"), number) &&
-               tc_value_number(tc_value_get(summary, "max"), &most) && most <= *number;
-    return tc_value_number(operand, number) ||
-           tc_value_number(tc_value_get(operand, "value"), number);
-}
 
 static bool is_near(double a, double b)
 {
@@ -143,23 +129,33 @@ static void keep(struct losses *losses, const struct tc_value *value, struct wei
                                     sizeof(weight)) = weight;
 }
 
-static void on_number(struct losses *losses, const struct tc_call *call)
+static void on_number(struct losses *losses, const struct tc_event *event)
 {
+    const struct tc_call *call = event->call;
     const struct tc_value *value = call->end->value, *from = tc_first_tensor(call),
                           *other = tc_value_get(call->args, "other");
     struct weight weight = weight_of(losses, from);
+    struct tc_place place;
     double by;
 
     if (!tc_is_loss_value(value) || !tc_value_get(value, "value"))
         return;
     if (call->role == TC_ROLE_FUNCTION && tc_value_get(call->args, "target"))
         weight.in_all = weight.labels = count_labels(call);
-    else if (is_number(other, &by))
+    else if (tc_plain_number(other, &by))
         weight = scaled(weight, from, by, value);
     else if (tc_requires_gradient(other) && weight.labels <= 1) /* a sum of two terms */
         weight = weight_of(losses, other);
-    if (weight.in_all != 1 || weight.labels != 1)
-        keep(losses, value, weight);
+    if (weight.in_all == 1 && weight.labels == 1)
+        return;
+    if (weight.at == TC_SYM_EMPTY && weight.labels != 1) {
+        tc_place_of(event, &place);
+        weight.call = place.call;
+        weight.at = place.at;
+        weight.in = place.in;
+        weight.in_at = place.in_at;
+    }
+    keep(losses, value, weight);
 }
 
 /* ---- steps --------------------------------------------------------------------------------- */
@@ -169,10 +165,11 @@ static void add_weight(struct spread *spread, struct weight weight)
     const struct weight least = spread->n ? spread->least : weight,
                         most = spread->n ? spread->most : weight;
 
-    spread->least =
-        (struct weight){fmin(least.in_all, weight.in_all), fmin(least.labels, weight.labels)};
-    spread->most =
-        (struct weight){fmax(most.in_all, weight.in_all), fmax(most.labels, weight.labels)};
+    spread->least = spread->most = weight;
+    spread->least.in_all = fmin(least.in_all, weight.in_all);
+    spread->least.labels = fmin(least.labels, weight.labels);
+    spread->most.in_all = fmax(most.in_all, weight.in_all);
+    spread->most.labels = fmax(most.labels, weight.labels);
     spread->n++;
 }
 
@@ -188,14 +185,21 @@ static bool is_uneven(const struct spread *spread)
            spread->most.labels >= MUCH_MORE * spread->least.labels;
 }
 
+/* At the division, or else at the step. */
 static void answer(const struct tc_hearing *h, const struct spread *spread, uint64_t *n_uneven,
-                   const struct tc_place *place)
+                   struct tc_place place)
 {
     const bool is_even = !is_divisor_told(spread) || !is_uneven(spread);
 
+    if (spread->least.at != TC_SYM_EMPTY) {
+        place.call = spread->least.call;
+        place.at = spread->least.at;
+        place.in = spread->least.in;
+        place.in_at = spread->least.in_at;
+    }
     *n_uneven = tc_in_a_row(*n_uneven, !is_even);
     if (is_divisor_told(spread) && (is_even || *n_uneven >= TC_THIRD_TIME))
-        tc_answer_of(h, is_even, (struct tc_example){.place = place});
+        tc_answer_of(h, is_even, (struct tc_example){.place = &place});
 }
 
 static void on_backward(struct losses *losses, const struct tc_call *call)
@@ -223,7 +227,7 @@ static void on_step_of_ranks(const struct tc_hearing *h, const struct spread *sp
     add_weight(&step->spread, spread->least);
     if (step->spread.n < (uint64_t)process->world)
         return;
-    answer(h, &step->spread, &state->n_uneven, &step->place);
+    answer(h, &step->spread, &state->n_uneven, step->place);
     step->spread.n = 0;
 }
 
@@ -234,11 +238,11 @@ static void on_step(const struct tc_hearing *h, struct losses *losses)
 
     losses->spread.n = 0;
     if (losses->is_mixed)
-        spread.least = spread.most = (struct weight){0, 0};
+        spread.least = spread.most = (struct weight){0};
     losses->is_mixed = false;
     tc_place_of(h->event, &place);
     if (spread.n > 1)
-        answer(h, &spread, &losses->n_uneven, &place);
+        answer(h, &spread, &losses->n_uneven, place);
     if (spread.n && h->event->process->world > 1 && h->event->process->rank >= 0)
         on_step_of_ranks(h, &spread);
 }
@@ -253,7 +257,7 @@ static void weighed_judge(const struct tc_hearing *h)
     else if (call->role == TC_ROLE_STEP)
         on_step(h, losses);
     else
-        on_number(losses, call);
+        on_number(losses, h->event);
 }
 
 const struct tc_relation_rule tc_rule_weighed = {
@@ -278,7 +282,7 @@ const struct tc_relation_rule tc_rule_weighed = {
     .claim.support = TC_SUPPORT_RULE,
     .claim.expected = "a label weighs as much in each micro-batch of a step, and on each rank",
     .claim.seen = "a label of one micro-batch, or rank, weighed at least twice as much as one of "
-                  "another, in a third step in a row",
+                  "another, in a third step in a row%p",
     .at = TC_AT(BACKWARD) | TC_AT(STEP) | TC_AT(OPERATOR) | TC_AT(FUNCTION) | TC_AT(SCALER),
     .judge = weighed_judge,
 };

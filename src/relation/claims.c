@@ -289,6 +289,15 @@ static void list_others(const struct said *said, struct tc_strbuf *out)
         tc_strbuf_adds(out, " came");
 }
 
+static void say_place(const struct said *said, struct tc_strbuf *out)
+{
+    struct tc_place place;
+
+    if (!said->example->place)
+        tc_place_of(said->event, &place);
+    tc_explain_place(said->symbols, said->example->place ? said->example->place : &place, out);
+}
+
 static void add_name(const struct said *said, char letter, struct tc_strbuf *out)
 {
     const struct blanks blanks = blanks_of(said->claim, said->params);
@@ -309,6 +318,8 @@ static void add_name(const struct said *said, char letter, struct tc_strbuf *out
         tc_describe_call(said->symbols, said->example->member->descriptor, out);
     else if (letter == 'd')
         tc_strbuf_adds(out, tc_strtab_text(said->symbols, *(const tc_sym *)said->example->detail));
+    else if (letter == 'p')
+        say_place(said, out);
     else if (letter == 'w')
         tc_explain_writer(said->symbols, said->event, said->example->variable, out);
     else

@@ -163,7 +163,7 @@ const struct tc_relation_rule tc_rule_aside = {
     .claim.support = TC_SUPPORT_RULE,
     .claim.expected = "trained weights that were put aside for an evaluation are put back",
     .claim.seen = "weights were put aside, others were copied in and evaluated, and training went "
-                  "on with those, for the third time or more",
+                  "on with those, for the third time or more%p",
     .at = TC_AT_ROOT | TC_AT(OPERATOR) | TC_AT(FILL) | TC_AT(FUNCTION) | TC_AT(LOAD) | TC_AT(SAVE) |
           TC_AT(METHOD) | TC_AT(OWN),
     .judge = aside_judge,

@@ -250,7 +250,7 @@ static const struct tc_claim claims[] = {
      .support = TC_SUPPORT_RULE,
      .expected = "a target that answers takes the averages that are made for it, and is half of "
                  "each or more", .seen = "averages of %v and of the weight that is trained were made, and %v never changed, or "
-             "kept less than half of itself each time"},
+             "kept less than half of itself each time%p"},
 };
 
 const struct tc_relation tc_consistent_averaged = {

@@ -218,7 +218,7 @@ static const struct tc_claim claims[] = {
      .expected = "what is led after the trained weights is what answers, or is read",
      .seen =
          "weights were led after the trained ones and never read, while %v, which answers, never "
-         "changed"},
+         "changed%p"},
 };
 
 const struct tc_relation tc_consistent_led = {

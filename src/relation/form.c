@@ -134,6 +134,20 @@ const struct tc_value *tc_first_tensor(const struct tc_call *call)
                                               : tc_call_next_tensor(call, &(uint32_t){0});
 }
 
+bool tc_plain_number(const struct tc_value *operand, double *number)
+{
+    const struct tc_value *summary = tc_value_get(operand, "summary");
+    double most;
+
+    if (!operand || tc_requires_gradient(operand))
+        return false;
+    if (summary && tc_count_elements(tc_value_get(operand, "shape")) == 1)
+        return tc_value_number(tc_value_get(summary, "min"), number) &&
+               tc_value_number(tc_value_get(summary, "max"), &most) && most <= *number;
+    return tc_value_number(operand, number) ||
+           tc_value_number(tc_value_get(operand, "value"), number);
+}
+
 bool tc_is_loss_value(const struct tc_value *value)
 {
     return !tc_n_dimensions(value) && tc_requires_gradient(value);
@@ -240,6 +254,17 @@ void tc_explain_call_at(const struct tc_strtab *symbols, tc_sym fn, tc_sym at,
         tc_strbuf_addf(out, " at %s", slash ? slash + 1 : place);
 }
 
+static void explain_call_in(const struct tc_strtab *symbols, tc_sym fn, tc_sym at, tc_sym in,
+                            tc_sym in_at, struct tc_strbuf *out)
+{
+    tc_strbuf_adds(out, ": ");
+    tc_explain_call_at(symbols, fn, at, out);
+    if (in == TC_NO_SYM)
+        return;
+    tc_strbuf_adds(out, " in ");
+    tc_explain_call_at(symbols, in, in_at, out);
+}
+
 void tc_explain_writer(const struct tc_strtab *symbols, const struct tc_event *event,
                        const struct tc_variable *variable, struct tc_strbuf *out)
 {
@@ -248,10 +273,12 @@ void tc_explain_writer(const struct tc_strtab *symbols, const struct tc_event *e
 
     if (write->fn == TC_NO_SYM || (!is_step && write->id < variable->stepped))
         return;
-    tc_strbuf_adds(out, ": ");
-    tc_explain_call_at(symbols, write->fn, write->at, out);
-    if (write->in == TC_NO_SYM)
-        return;
-    tc_strbuf_adds(out, " in ");
-    tc_explain_call_at(symbols, write->in, write->in_at, out);
+    explain_call_in(symbols, write->fn, write->at, write->in, write->in_at, out);
+}
+
+void tc_explain_place(const struct tc_strtab *symbols, const struct tc_place *place,
+                      struct tc_strbuf *out)
+{
+    if (place->call != TC_SYM_EMPTY)
+        explain_call_in(symbols, place->call, place->at, place->in, place->in_at, out);
 }

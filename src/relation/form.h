@@ -50,6 +50,8 @@ bool tc_is_told_matrix(const struct tc_variable *variable);
 
 /* The receiver if it is a tensor, else the first tensor among the operands; NULL: there is none. */
 const struct tc_value *tc_first_tensor(const struct tc_call *call);
+/* The number that an operand is, of one element or none, and takes no gradient; false if none. */
+bool tc_plain_number(const struct tc_value *operand, double *number);
 /* Is it one number that takes a gradient, as a loss is? */
 bool tc_is_loss_value(const struct tc_value *value);
 
@@ -100,6 +102,10 @@ void tc_explain_call_at(const struct tc_strtab *symbols, tc_sym fn, tc_sym at,
  * to the variable since its optimizer stepped; at a step: since the one before. */
 void tc_explain_writer(const struct tc_strtab *symbols, const struct tc_event *event,
                        const struct tc_variable *variable, struct tc_strbuf *out);
+
+/* The same of the place of an example; nothing where that is no call. */
+void tc_explain_place(const struct tc_strtab *symbols, const struct tc_place *place,
+                      struct tc_strbuf *out);
 
 /* Drop what is said of a call if it follows from a call inside it. */
 void tc_contain_condense(const struct tc_rows *rows, struct tc_invariant_set *accepted);

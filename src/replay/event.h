@@ -198,6 +198,7 @@ struct tc_process {
     bool has_run;                                  /* a root forward has returned, or a backward */
     struct tc_recent_call recent[TC_RECENT_CALLS]; /* what the loop called last, newest last */
     unsigned n_recent;
+    const struct tc_call *own; /* the innermost open function of the script's own, or NULL */
 };
 
 enum tc_event_kind {
@@ -247,6 +248,7 @@ struct tc_place {
     int64_t begin_ns, end_ns; /* of the call or window; of the process's own clock if that is all */
     uint64_t window, order;
     tc_sym stage, at, call; /* call is TC_SYM_EMPTY for a window */
+    tc_sym in, in_at;       /* the function of the script around it, or TC_NO_SYM */
     struct tc_recent_call before[TC_RECENT_CALLS];
     unsigned n_before;
 };

@@ -129,12 +129,22 @@ static void set_times(struct tc_place *place, const struct tc_process *process, 
     place->unix_ns = process->unix_ns ? place->end_ns : 0;
 }
 
+static void set_function(struct tc_place *place, const struct tc_call *own,
+                         const struct tc_call *call)
+{
+    if (!own || own == call || call->th)
+        return;
+    place->in = own->fn;
+    place->in_at = own->at;
+}
+
 static void set_call(struct tc_place *place, const struct tc_event *event)
 {
     const struct tc_call *call = event->call;
 
     place->at = tc_call_at(call);
     place->call = call->descriptor;
+    set_function(place, event->process->own, call);
     if (event->kind == TC_EVENT_CHANGE) /* the call may have begun many steps ago */
         return;
     place->step = call->step;
@@ -170,6 +180,8 @@ void tc_place_of(const struct tc_event *event, struct tc_place *out)
                              .rank = process->rank,
                              .is_worker = process->is_worker,
                              .order = event->order,
+                             .in = TC_NO_SYM,
+                             .in_at = TC_NO_SYM,
                              .n_before = process->n_recent};
     memcpy(out->before, process->recent, sizeof(out->before));
     if (event->window && (!event->call || event->kind == TC_EVENT_CHANGE))

@@ -125,6 +125,7 @@ static void emit_closely(struct tc_replay *replay, struct track *track, struct t
 {
     if (!replay->is_close)
         return;
+    track->process.own = tc_spans_own(&track->spans);
     event.process = &track->process;
     event.order = track->n_events;
     replay->on_event(replay->context, &event);
@@ -132,6 +133,7 @@ static void emit_closely(struct tc_replay *replay, struct track *track, struct t
 
 static void emit(struct tc_replay *replay, struct track *track, struct tc_event event)
 {
+    track->process.own = tc_spans_own(&track->spans);
     event.process = &track->process;
     event.order = track->n_events++;
     replay->on_event(replay->context, &event);
