@@ -75,6 +75,11 @@ def learned(name):
     return [f"## @{name}", "", runs(of), "", *table(["relation", "what it says", "pipelines", "occasions"], rows), ""]
 
 
+def left_out(reasons):
+    lines = ["## Left out", "", "Learned as well, and in no set, as a right script may break it.", ""]
+    return [*lines, *table(["what it says", "why it is left out"], [[text, why] for text, why in sorted(reasons.items())]), ""]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
@@ -83,6 +88,7 @@ def main():
     lines = rules(document["subjects"])
     for name in sorted(document["sets"]):
         lines += learned(name)
+    lines += left_out(document["left_out"])
     text = HEAD + "\n" + "\n".join(lines).rstrip() + "\n"
     if args.check:
         sys.exit(PAGE.read_text() != text)

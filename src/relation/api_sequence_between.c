@@ -4,7 +4,8 @@
  *
  *   zero_grad   between a backward and the optimizer step that it is for: the gradient is lost.
  *               A scaler may leave out the step; and the gradient was not for a step at all where
- *               it was for an input of the model, or where the script moved the weights by it.
+ *               it was for an input of the model, or where the script moved the weights by it, or
+ *               kept a copy of it and computes with that after the clearing.
  *               Now and then a script clips it, sees how large it is and leaves out the step, or
  *               does so without a clipping, seldom and at no fixed distance; and before the first
  *               step it may try a backward, and begin again
@@ -122,6 +123,9 @@ struct progress {
     struct ids after_use; /* clearings of gradients that were used, or of none */
     struct ids early;     /* clippings that another backward followed */
     struct ids unscaled;  /* calls of scalers that unscaled inside */
+    struct tc_map made;   /* what calls returned → OF_GRADIENT if it is made of a gradient */
+    int64_t loss;         /* of the last backward since the last step, or TC_NONE */
+    int64_t cleared;      /* the last clearing since then, or TC_NONE */
     int64_t asked;        /* the root that ran last with gradients, or TC_NONE */
     int64_t trained;      /* that of the last backward */
     int64_t clip;         /* the last clipping of gradients that no step has used; and their root */
@@ -133,6 +137,7 @@ static void progress_release(void *of_process)
     struct progress *progress = of_process;
 
     tc_map_release(&progress->tried);
+    tc_map_release(&progress->made);
     ids_release(&progress->trials);
     ids_release(&progress->after_use);
     ids_release(&progress->early);
@@ -144,7 +149,8 @@ static struct progress *progress_of(void *state, const struct tc_process *proces
     struct progress *progress = tc_process_state(state, process);
 
     if (!progress->has_begun)
-        progress->asked = progress->trained = progress->clipped = TC_NONE;
+        progress->asked = progress->trained = progress->clipped = progress->loss =
+            progress->cleared = TC_NONE;
     if (!progress->has_begun)
         progress->trial = TC_NO_SYM;
     progress->has_begun = true;
@@ -229,9 +235,62 @@ static void follow_unscaling(struct progress *progress, const struct tc_call *ca
             ids_add(&progress->unscaled, call->id);
 }
 
-static void follow_call(struct progress *progress, const struct tc_process *process,
-                        const struct tc_call *call)
+#define MAX_MADE 16384
+
+enum {
+    OF_CALL = 1,
+    OF_GRADIENT
+};
+
+/* A gradient is a tensor that no call returned, and that is met first after the backward. */
+static bool is_gradient(const struct progress *progress, const struct tc_event *event,
+                        const struct tc_value *tensor)
 {
+    const int64_t serial = tc_serial_of(tensor);
+    uint64_t ignored;
+
+    return progress->loss != TC_NONE && serial > progress->loss && !tc_requires_gradient(tensor) &&
+           tc_n_dimensions(tensor) >= 2 &&
+           !tc_map_get(&progress->made, (uint64_t)serial, &ignored) &&
+           !tc_process_variable(event->process, serial);
+}
+
+static void note_kept(struct progress *progress, const struct tc_value *operand)
+{
+    uint64_t kept = 0;
+
+    if (operand && progress->cleared != TC_NONE &&
+        tc_map_get(&progress->made, (uint64_t)tc_serial_of(operand), &kept) && kept == OF_GRADIENT)
+        ids_add(&progress->after_use, progress->cleared);
+}
+
+/* A copy of a gradient that a line takes, and computes with after the clearing: it has served. */
+static void follow_kept(struct progress *progress, const struct tc_event *event)
+{
+    const struct tc_call *call = event->call;
+    const struct tc_value *value = call->end->value, *operand;
+    const bool is_kept = call->role == TC_ROLE_OPERATOR && is_gradient(progress, event, call->self);
+
+    note_kept(progress, call->self);
+    for (uint32_t pos = 0; (operand = tc_call_next_tensor(call, &pos));)
+        note_kept(progress, operand);
+    if (tc_value_get(value, "tensor"))
+        tc_map_remember(&progress->made, MAX_MADE, (uint64_t)tc_serial_of(value),
+                        is_kept ? OF_GRADIENT : OF_CALL);
+    if (call->role == TC_ROLE_BACKWARD)
+        progress->loss = tc_serial_of(call->self);
+    else if (call->role == TC_ROLE_ZERO_GRAD)
+        progress->cleared = call->id;
+    else if (call->role == TC_ROLE_STEP)
+        progress->cleared = progress->loss = TC_NONE;
+}
+
+static void follow_call(struct progress *progress, const struct tc_event *event)
+{
+    const struct tc_process *process = event->process;
+    const struct tc_call *call = event->call;
+
+    follow_kept(progress, event);
     follow_clips(progress, call);
     follow_unscaling(progress, call);
     if (call->is_root) {
@@ -466,7 +525,7 @@ static void between_observe(void *state, struct tc_strtab *symbols, const struct
     if (event->kind == TC_EVENT_WINDOW)
         on_window(progress, symbols, event, sink);
     else if (event->kind == TC_EVENT_CALL && !event->call->raised)
-        follow_call(progress, event->process, event->call);
+        follow_call(progress, event);
     else if (event->kind == TC_EVENT_CHANGE && !event->call &&
              event->variable->kind == TC_SYM_PARAMETER && event->variable->requires_grad)
         progress->is_spent = true;
@@ -476,6 +535,7 @@ const struct tc_source tc_source_clearing = {
     .name = "clearing",
     .judged = "the end of a step window, for each clearing and clipping in it",
     .is_set = true,
+    .looks_closely = true,
     .process_size = sizeof(struct progress),
     .release_process = progress_release,
     .observe = between_observe,

@@ -24,6 +24,7 @@ void tc_asked_again_release(struct tc_asked_again *asked)
     tc_map_release_structs(&asked->askers);
     tc_map_release(&asked->switched);
     tc_map_release(&asked->stepped);
+    tc_map_release_structs(&asked->teachers);
 }
 
 static uint64_t key_of_asking(const struct tc_process *process, int64_t what)
@@ -101,4 +102,38 @@ bool tc_is_asked_again(struct tc_asked_again *asked, const struct tc_event *even
     if (asker->call != call->id || !asker->n)
         note_input(asker, call);
     return asker->n > 1 || !asker->asks_once;
+}
+
+/* A model that no optimizer has stepped so far. */
+struct teacher {
+    int64_t last; /* step in which it was asked, from 1 on */
+    bool is_one;
+};
+
+static bool is_stepped(const struct tc_process *process, int64_t root)
+{
+    const struct tc_variable *v;
+
+    for (size_t pos = 0; (v = tc_map_next(&process->variables, &pos));)
+        if (v->root == root && v->stepped >= 0)
+            return true;
+    return false;
+}
+
+bool tc_is_of_a_teacher(struct tc_asked_again *asked, const struct tc_event *event)
+{
+    const struct tc_call *root = tc_root_around(event->call);
+    struct teacher *teacher;
+
+    if (!root || !tc_value_get(root->ctx, "grad") || event->call->stage == TC_SYM_TRAINING)
+        return false;
+    const int64_t serial = tc_serial_of(root->self), now = root->step + 1;
+    teacher =
+        tc_map_struct(&asked->teachers, key_of_asking(event->process, serial), sizeof(*teacher));
+    if (teacher->last == now)
+        return teacher->is_one;
+    teacher->is_one = (!teacher->last || (teacher->is_one && now <= teacher->last + 2)) &&
+                      !is_stepped(event->process, serial);
+    teacher->last = now;
+    return teacher->is_one;
 }

@@ -72,11 +72,14 @@ struct contents_state {
     struct tc_map lines; /* (process, call, line of the script) → struct line * */
     struct tc_map asked; /* (process, root) that has run */
     struct tc_map taken; /* process → line at which state was taken since the last step or load */
+    struct tc_map ran;   /* process → 1: models ran without gradients since its last step; 2: one
+                            ran with them */
 };
 
 /* What the gradients of one line of the script were. */
 struct line {
-    bool has_given, is_flat; /* one that was not zero, once; none, since the step of that number */
+    bool is_flat;             /* none that was not zero, since the step of that number */
+    uint64_t n_given, n_flat; /* calls that gave one, and that were flat */
     int64_t flat_since;
 };
 
@@ -87,6 +90,7 @@ static void contents_release(void *state)
     tc_map_release_structs(&s->lines);
     tc_map_release(&s->asked);
     tc_map_release(&s->taken);
+    tc_map_release(&s->ran);
 }
 
 /* Does a load perhaps give what is there? So it is where an early stop goes back to the best, which
@@ -100,10 +104,35 @@ static bool is_as_taken(const struct contents_state *s, const struct tc_event *e
            line != tc_call_at(event->call);
 }
 
+/* Who caches what a model returns asks it without gradients, and propagates to the cache: what that
+ * backward gives no parameter, another one of the step gives. */
+static void follow_forwards(struct contents_state *s, const struct tc_event *event)
+{
+    const uint64_t process = (uintptr_t)event->process;
+    uint64_t ran = 0;
+
+    if (event->call->role == TC_ROLE_STEP) {
+        tc_map_remove(&s->ran, process);
+    } else if (event->call->is_root) {
+        tc_map_get(&s->ran, process, &ran);
+        tc_map_put(&s->ran, process, tc_value_get(event->call->ctx, "grad") && ran < 2 ? 1 : 2);
+    }
+}
+
+/* Does it propagate to what models returned without gradients, as none ran with them? */
+static bool is_to_a_cache(const struct contents_state *s, const struct tc_event *event)
+{
+    uint64_t ran;
+
+    return event->call->role == TC_ROLE_BACKWARD &&
+           tc_map_get(&s->ran, (uintptr_t)event->process, &ran) && ran == 1;
+}
+
 static void follow_state(struct contents_state *s, const struct tc_event *event)
 {
     if (event->kind != TC_EVENT_CALL)
         return;
+    follow_forwards(s, event);
     if (event->call->role == TC_ROLE_SAVE)
         tc_map_put(&s->taken, (uintptr_t)event->process, tc_call_at(event->call));
     else if (event->call->role == TC_ROLE_STEP || event->call->role == TC_ROLE_LOAD)
@@ -146,8 +175,8 @@ static bool has_gradient_elsewhere(const struct tc_event *event)
 }
 
 /* A batch may leave nothing to learn: rewards that are all alike, margins that are all kept. Were
- * all gradients computed to be zero, by a line that gave others before, and not for long? A
- * line that gave none yet stands behind a layer that starts at zero, if that layer has some. */
+ * all gradients computed to be zero, by a line that gave others before, more often or not for long?
+ * A line that gave none yet stands behind a layer that starts at zero, if that layer has some. */
 static bool is_flat(struct contents_state *s, const struct tc_event *event,
                     const struct gradients *g)
 {
@@ -160,9 +189,11 @@ static bool is_flat(struct contents_state *s, const struct tc_event *event,
         tc_map_struct(&s->lines, tc_hash64(who, sizeof(who), 0), sizeof(struct line));
     if (!line->is_flat)
         line->flat_since = call->step;
-    line->has_given |= g->any_after;
-    line->is_flat = !g->any_after && (line->has_given || has_gradient_elsewhere(event));
-    return line->is_flat && call->step - line->flat_since < TC_THIRD_TIME - 1;
+    line->n_given += g->any_after;
+    line->is_flat = !g->any_after && (line->n_given || has_gradient_elsewhere(event));
+    line->n_flat += line->is_flat;
+    return line->is_flat &&
+           (call->step - line->flat_since < TC_THIRD_TIME - 1 || line->n_flat <= line->n_given);
 }
 
 /*
@@ -199,7 +230,7 @@ static size_t contents_of(struct contents_state *s, struct tc_strtab *symbols,
             out[n++] = TC_SYM_COMPUTES;
         if (g.any && !call->is_pause)
             out[n++] = TC_SYM_GRAD_PRESENT;
-        else if ((g.any_whole || !g.any_sharded) && !call->is_pause)
+        else if ((g.any_whole || !g.any_sharded) && !call->is_pause && !is_to_a_cache(s, event))
             out[n++] = TC_SYM_GRAD_ABSENT;
         if (g.overflow)
             out[n++] = TC_SYM_OVERFLOW;

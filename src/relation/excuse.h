@@ -83,14 +83,14 @@
       "relations/APISequence_between/tried-before-training")                                         \
     /* of changes that did not happen */                                                             \
     X(ACCUMULATED, "accumulated", TC_NO_SYM,                                                         \
-      "a gradient was there already, or comes when ranks exchange it",                               \
+      "a gradient was there already, comes when ranks exchange it, or was for a cache",              \
       "pipelines that accumulate gradients",                                                         \
       "relations/EventContain_some/gradients-are-accumulated")                                       \
     X(NOTHING_TO_CLEAR, "nothing_to_clear", TC_NO_SYM, "no gradient was there to be cleared",        \
       "pipelines that accumulate gradients",                                                         \
       "relations/EventContain_some/zero-grad-clears-nothing")                                        \
     X(FLAT_BATCH, "flat_batch", TC_NO_SYM,                                                           \
-      "gradients were computed to be zero, as they were not before, in less than three steps",       \
+      "gradients were computed to be zero, in less than three steps or not more often than others",  \
       "the reference of primerl600_prompts_repeated_in_turn of benchmarks/blind/fourth",             \
       "relations/EventContain_some/flat-batches")                                                    \
     X(NO_RATE, "no_rate", TC_SYM_DATA, "the learning rate was zero, or too small to show",           \
@@ -205,6 +205,10 @@
       "the script itself asks again and again for one input, to see answers differ",                 \
       "Monte Carlo dropout by train() of the whole model, or by dropout() in a line of its own",     \
       "relations/APIArg_constant/asked-again-and-again")                                             \
+    X(TEACHER, "teacher", TC_NO_SYM,                                                                 \
+      "a model that no optimizer steps is asked for its answer in each step",                        \
+      "noisy_teacher.py of benchmarks/blind/twentieth: dropout is on for its targets",               \
+      "relations/APIArg_constant/a-teacher-that-drops")                                              \
     X(WITHOUT_GRAD, "without_grad", TC_NO_SYM,                                                       \
       "a model that trains was asked for it without gradients",                                      \
       "activity10 of benchmarks/blind/second: a loss of validation outside of no_grad",              \

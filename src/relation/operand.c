@@ -351,6 +351,16 @@ static size_t leave_out_gradients(struct tc_strtab *symbols, const struct readin
     return n;
 }
 
+/* A dropout of a teacher, as of any of its modules, may drop. */
+static bool is_by_a_teacher(struct operand_state *s, const struct tc_event *event)
+{
+    const struct tc_value *training = tc_value_get(event->call->args, "training");
+    const bool is_dropping =
+        training ? tc_value_is_true(training) : tc_call_is_training(event->call);
+
+    return is_dropping && tc_is_of_a_teacher(&s->asked, event);
+}
+
 /* Why nothing is stated of the call. */
 static enum tc_excuse excuse_of(struct operand_state *s, const struct tc_event *event)
 {
@@ -359,6 +369,7 @@ static enum tc_excuse excuse_of(struct operand_state *s, const struct tc_event *
         tc_map_put(&s->set_by_hand, receiver_of(event, event->call), 1);
     return is_set_apart(s, event)                ? TC_EXCUSE_SET_APART
            : tc_is_asked_again(&s->asked, event) ? TC_EXCUSE_ASKED_AGAIN
+           : is_by_a_teacher(s, event)           ? TC_EXCUSE_TEACHER
                                                  : TC_EXCUSE_NONE;
 }
 

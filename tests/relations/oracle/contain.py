@@ -27,18 +27,19 @@ def line_of(p, call):
 
 
 def is_flat(p, call, trained):
-    """All gradients were computed to be zero, in the first or second step since this line gave one that was not, or never did, as long as
-    some other parameter has one."""
+    """All gradients were computed to be zero, in the first or second step since this line gave one that was not, or not more often than it
+    gave one, or it never did, as long as some other parameter has one."""
     given = {v["grad"] for v in trained} - {"null", "zero"}
     if not given and not any(v["grad"] == "zero" and v["is_zero_computed"] for v in trained):
         return False
-    line = p.state["flat lines"].setdefault((call["name"], line_of(p, call)), {"given": False, "flat": False, "since": None})
+    line = p.state["flat lines"].setdefault((call["name"], line_of(p, call)), {"given": 0, "flats": 0, "flat": False, "since": None})
     if not line["flat"]:
         line["since"] = call["step"]
     elsewhere = {gradient_before(v, call) for v in p.variables.values() if v["kind"] == "Parameter" and v["requires_grad"]} - {"null", "zero"}
-    line["given"] |= bool(given)
+    line["given"] += bool(given)
     line["flat"] = not given and bool(line["given"] or elsewhere)
-    return line["flat"] and call["step"] - line["since"] < 2
+    line["flats"] += line["flat"]
+    return line["flat"] and (call["step"] - line["since"] < 2 or line["flats"] <= line["given"])
 
 
 def only_starts(p, call):
@@ -58,8 +59,22 @@ def is_as_taken(p, call):
     return is_so
 
 
+def is_to_a_cache(p, call):
+    """A backward where models ran since the last step, none of them with gradients."""
+    return call["role"] == "backward" and p.state["ran"].get("how") == {False}
+
+
+def follow_forwards(p, call):
+    if call["role"] == "step":
+        p.state["ran"].pop("how", None)
+    elif call["root"]:
+        p.state["ran"].setdefault("how", set()).add("grad" not in (call.get("ctx") or {}))
+
+
 def contents(p, what, call):
     as_taken = what == "call" and is_as_taken(p, call)
+    if what == "call":
+        follow_forwards(p, call)
     if what == "call" and is_subject(call):
         inside = {x for x in call["inside"] if x[0] == "change" or (x[0] == "call" and not call["root"])}
         is_first = call["root"] and call["self"]["id"] not in p.state["has run"]
@@ -77,7 +92,7 @@ def contents(p, what, call):
             gradients = {gradient_before(v, call) for v in trained}
             if gradients - {"null", "zero"} and not is_pause:
                 marks.add("grad_present")
-            elif (not trained or not all(v.get("sharded") for v in trained)) and not is_pause:
+            elif (not trained or not all(v.get("sharded") for v in trained)) and not is_pause and not is_to_a_cache(p, call):
                 marks.add("grad_absent")
             if "nan_or_inf" in gradients:
                 marks.add("overflow")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients may be cleared when a step was left out, when they were for the input, and when they have moved the weights;
+"""Gradients may be cleared when a step was left out, when they were for the input, when they have moved the weights,
+and when a line computes with a copy of them afterwards;
 and those of another optimizer, that its own step has used."""
 from trace_writer import Trace
 
@@ -56,6 +57,19 @@ def fine_a_line_moved_the_weights(folder):
         weight = script.t.tensor(4, 4, id=script.model.var("w").serial)
         script.t.op("torch.Tensor.add_", role="operator", at="sam.py:24", self=weight, args={"other": script.t.tensor(4, 4)})
         script.pass_through()
+    Script(folder).run(step)
+
+
+def fine_copies_were_used(folder):
+    def step(script):
+        t, loss = script.t, script.t.tensor()
+        t.zero_grad(script.optimizer)
+        t.forward(script.model)
+        t.backward(script.model, of=loss)
+        gradient, copy = t.tensor(4, 4), t.tensor(4, 4)
+        t.op("torch.Tensor.clone", role="operator", at="surgery.py:24", self=gradient, value=copy)
+        script.pass_through()
+        t.op("torch.Tensor.mul", role="operator", at="surgery.py:30", self=copy, args={"other": t.tensor(4, 4)}, value=t.tensor(4, 4))
     Script(folder).run(step)
 
 
