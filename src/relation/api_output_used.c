@@ -7,7 +7,9 @@
  *
  * An example for each call whose result takes a gradient, after a step in which its line had called
  * it. It holds if a result of the line was an operand of any call so far, and is broken from the
- * third step on in which none was.
+ * third step on in which none was. Of a function of a class, as autograd has them, only where
+ * calls have gone on with what it was given: what it returns may be read in ways that no call
+ * tells.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"
@@ -21,12 +23,14 @@ struct line {
     int64_t step;     /* of the last one */
     uint64_t n_steps; /* that are over, and had one */
     bool is_used;
+    bool goes_on; /* a call was given what the line had been given before */
 };
 
 /* Of one process. */
 struct results {
     struct tc_map lines; /* (function, line) → struct line * */
     struct tc_map made;  /* serial of a result → the key of its line */
+    struct tc_map given; /* serial of what it was given first, the same */
 };
 
 static void results_release(void *of_process)
@@ -35,6 +39,7 @@ static void results_release(void *of_process)
 
     tc_map_release_structs(&results->lines);
     tc_map_release(&results->made);
+    tc_map_release(&results->given);
 }
 
 static void note_use(struct results *results, const struct tc_value *operand)
@@ -42,11 +47,14 @@ static void note_use(struct results *results, const struct tc_value *operand)
     uint64_t key;
     struct line *line;
 
-    if (!operand || !tc_map_get(&results->made, (uint64_t)tc_serial_of(operand), &key))
+    if (!operand)
         return;
-    line = tc_map_find(&results->lines, key);
-    if (line)
+    if (tc_map_get(&results->made, (uint64_t)tc_serial_of(operand), &key) &&
+        (line = tc_map_find(&results->lines, key)))
         line->is_used = true;
+    if (tc_map_get(&results->given, (uint64_t)tc_serial_of(operand), &key) &&
+        (line = tc_map_find(&results->lines, key)))
+        line->goes_on = true;
 }
 
 /* Of an operand, or of what stands in a list. */
@@ -65,6 +73,11 @@ static void note_uses_by(struct results *results, const struct tc_call *call)
         note_uses(results, &call->args->members[i].value);
 }
 
+static bool is_of_a_class(const struct tc_call *call)
+{
+    return call->self && call->self->kind == TC_VALUE_STR;
+}
+
 static void on_result(const struct tc_hearing *h, struct results *results)
 {
     const struct tc_call *call = h->event->call;
@@ -74,6 +87,11 @@ static void on_result(const struct tc_hearing *h, struct results *results)
     line->n_steps += line->step && line->step != call->step + 1;
     line->step = call->step + 1;
     tc_map_remember(&results->made, MAX_RESULTS, (uint64_t)tc_serial_of(call->end->value), key);
+    if (is_of_a_class(call))
+        tc_map_remember(&results->given, MAX_RESULTS, (uint64_t)tc_serial_of(tc_first_tensor(call)),
+                        key);
+    if (is_of_a_class(call) && !line->is_used && !line->goes_on)
+        return;
     if (line->n_steps >= 1 && (line->is_used || line->n_steps >= TC_THIRD_TIME))
         tc_answer(h, line->is_used);
 }

@@ -53,6 +53,8 @@
     R(tc_rule_masked)     \
     R(tc_rule_added)      \
     R(tc_rule_gathered)   \
+    R(tc_rule_twice)      \
+    R(tc_rule_shared)     \
     R(tc_rule_ahead)      \
     R(tc_rule_target)     \
     R(tc_rule_drops)      \
@@ -132,6 +134,8 @@
     R(tc_rule_masked)            \
     R(tc_rule_added)             \
     R(tc_rule_gathered)          \
+    R(tc_rule_twice)             \
+    R(tc_rule_shared)            \
     R(tc_rule_ahead)             \
     R(tc_rule_target)            \
     R(tc_rule_drops)             \
