@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hang_told.c - what --hang-after finds, live or afterwards, is told alike
+ * hang_told.c - what --hang-after finds, live or afterwards, is reported alike
  */
 #include "hang_told.h"
 

@@ -11,7 +11,7 @@
 /* On stdout, as text or with --json as a line, and to the trackers. */
 void hang_tell(struct tc_app *app, const struct check_options *options, struct track *track,
                const struct tc_json *finding);
-/* One was told: the exit status is that of a check that found something. */
+/* One was reported: the exit status is that of a check that found something. */
 void hang_end(struct tc_app *app, const struct check_options *options);
 /*
  * Of finished traces: tell each time in which one stood still for --hang-after. Findings of the

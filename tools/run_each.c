@@ -2,8 +2,8 @@
 /*
  * run_each.c - traincheck-check --each: many runs, each judged by itself
  *
- * Jobs on a pool, one for each run; what is kept of a run is its line of JSON. Lines are told in
- * the order of the runs, each as soon as those before it are known. runs.jsonl and the page are
+ * Jobs on a pool, one for each run; what is kept of a run is its line of JSON. Lines are reported
+ * in the order of the runs, each as soon as those before it are known. runs.jsonl and the page are
  * written anew every few seconds, so that a check that is killed leaves what it knew.
  */
 #include "check.h"
@@ -107,7 +107,7 @@ static struct tc_json *check_one(struct each *each, struct each_run *run, uint64
     return line;
 }
 
-/* ---- what is told of all ---------------------------------------------------------------------
+/* ---- what is printed of all ---------------------------------------------------------------------
  */
 
 static void print_run(const struct each *each, const struct tc_json *line)

@@ -30,7 +30,7 @@
 #define LOOK_MS  500                  /* between looks at the folder */
 #define MAX_NEW  16                   /* runs that one look begins: of thousands most have ended */
 #define PAGE_NS  UINT64_C(5000000000) /* between two versions of the page */
-#define MAX_TEXT ((size_t)1 << 20)    /* of a line of a check; what is longer is not told */
+#define MAX_TEXT ((size_t)1 << 20)    /* of a line of a check; what is longer is not reported */
 
 struct followed {
     char *name, *trace, *script;

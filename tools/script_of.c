@@ -38,7 +38,7 @@ char *script_of_trace(const char *trace, bool *has_begun)
     return name;
 }
 
-/* NULL if it is not told. */
+/* NULL if it is not reported. */
 static char *script_of_excerpt(const struct tc_excerpt *excerpt)
 {
     struct tc_healthy_run run;

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* "" if it is not told; the caller frees it. *has_begun, unless NULL: whether a process of it has
- * told of itself. */
+/* "" if it is not reported; the caller frees it. *has_begun, unless NULL: whether a process of it
+ * has told of itself. */
 char *script_of_trace(const char *trace, bool *has_begun);
 
 /* Of several invariant files the scripts, as their excerpts tell. */

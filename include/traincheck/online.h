@@ -14,10 +14,10 @@ struct tc_online_config {
     unsigned report_interval_s;    /* between reports of what is known so far; 0: only at the end */
     const char *on_violation;      /* shell command that gets each cause as JSON; or NULL */
     unsigned on_violation_limit_s; /* a command is ended after so long; 0: never */
-    const char *state;             /* file that remembers what was told; or NULL */
+    const char *state;             /* file that remembers what was reported; or NULL */
     /* A line for people: what began, what failed, how it ended. */
     void (*say)(void *context, const char *line);
-    /* Each finding and each violation as a line of JSON, when it is told; NULL for none. */
+    /* Each finding and each violation as a line of JSON, when it is reported; NULL for none. */
     void (*found)(void *found_context, const char *json, size_t size);
     void *found_context;
 };

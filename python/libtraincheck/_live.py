@@ -39,7 +39,7 @@ class LiveCheck:
         self.report: Optional[Report] = None
         self.error: Optional[BaseException] = None
         self._said = Found()
-        self.findings: List[Finding] = self._said.findings  # as they were told; after the run as they are at its end
+        self.findings: List[Finding] = self._said.findings  # as they were reported; after the run as they are at its end
         self.violations: List[Violation] = self._said.violations
         self._new: "queue.SimpleQueue[Violation]" = queue.SimpleQueue()
         self._new_findings: "queue.SimpleQueue[Finding]" = queue.SimpleQueue()

@@ -5,7 +5,7 @@ What a check finds, for Weights & Biases, MLflow, TensorBoard or OpenTelemetry: 
     python track.py --tracker wandb --trace TRACE --output-dir DIR
 
 It reads findings and violations as lines of JSON from stdin, and after the line `"reports"` what traincheck wrote into DIR.
-It stands alone: of libtraincheck nothing is imported, and of a tracker only what was asked for. What fails is told on
+It stands alone: of libtraincheck nothing is imported, and of a tracker only what was asked for. What fails is reported on
 stderr, and by the exit status.
 """
 
@@ -204,7 +204,7 @@ TRACKERS = {"wandb": Wandb, "mlflow": Mlflow, "tensorboard": Tensorboard, "otel"
 
 
 class Track:
-    """All trackers asked for; one that fails is told of and left out."""
+    """All trackers asked for; one that fails is reported and left out."""
 
     def __init__(self, names, trace, folder):
         self.folder, self.counted, self.failed, self.open = folder, None, False, {}

@@ -53,10 +53,10 @@ bool tc_engine_looks_closely(const struct tc_engine *engine);
 /* Bytes of state that wait for processes which have not reported yet. */
 size_t tc_engine_held(const struct tc_engine *engine);
 
-/* Tell of no others in what follows, all of which is told at first. */
+/* Tell of no others in what follows, all of which is reported at first. */
 typedef bool tc_engine_wanted_fn(void *context, const struct tc_judgement *judgement);
 void tc_engine_tell_of(struct tc_engine *engine, tc_engine_wanted_fn *is_wanted, void *context);
-/* What is told of, in the order of the set. */
+/* What is reported, in the order of the set. */
 size_t tc_engine_count(const struct tc_engine *engine);
 const struct tc_judgement *tc_engine_judgement(const struct tc_engine *engine, size_t i);
 enum tc_verdict tc_engine_verdict(const struct tc_judgement *judgement);

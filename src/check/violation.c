@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * violation.c - what is told of a broken invariant, the same in whatever order files are read
+ * violation.c - what is recorded of a broken invariant, the same in whatever order files are read
  *
  * The first breach is the least by (step, time, file, position, example), not the one that came
  * first; it alone is described. Of the others their steps, ranks, variables and runs are kept,
@@ -197,7 +197,7 @@ static void set_known(struct tc_violation *v, const struct tc_strtab *symbols,
     }
 }
 
-/* Those that the call owns; they are told of the first moment alone. */
+/* Those that the call owns; they are those of the first moment. */
 static void set_owned(struct tc_violation *v, const struct tc_strtab *symbols,
                       const struct tc_event *event)
 {

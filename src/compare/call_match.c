@@ -151,7 +151,7 @@ static void mark_told(struct tc_compared_calls *calls)
     }
 }
 
-/* The calls that are told, and those that have a like, in the order of the window. */
+/* The calls that are reported, and those that have a like, in the order of the window. */
 static void with_functions(struct tc_compared_calls *calls, const struct tc_call_sites *sites)
 {
     const struct tc_course_window *window = calls->window;

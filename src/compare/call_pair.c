@@ -23,7 +23,7 @@
 struct found {
     bool has_argument; /* an argument, or a number */
     bool has_content;
-    int64_t tensor; /* whose content was told last: it is told once */
+    int64_t tensor; /* whose content was told last: it is reported once */
 };
 
 /* Where the leaves stand. */
@@ -195,7 +195,8 @@ static void compare_leaf(struct tc_pair_state *s, const struct place *place, lea
         return;
     if (kind == TC_LEAF_CONTENT && s->has_no_content)
         return;
-    /* What is told of content depends on what was recorded, and of a variable only what changed. */
+    /* What is known of content depends on what was recorded, and of a variable only what changed.
+     */
     if ((kind == TC_LEAF_CONTENT || place->name != TC_SYM_EMPTY) && (!a || !b))
         return;
     if (kind == TC_LEAF_CONTENT && is_unfilled(s, place, b))

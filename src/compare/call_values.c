@@ -93,7 +93,7 @@ static bool is_plain(const struct tc_value *v)
     return v->kind != TC_VALUE_ARRAY && v->kind != TC_VALUE_OBJECT;
 }
 
-/* Sizes, dimensions: they are told as one. */
+/* Sizes, dimensions: they are reported as one. */
 static bool is_array_of_integers(const struct tc_value *v)
 {
     for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n; i++)

@@ -30,7 +30,7 @@ struct tc_leaf {
     const struct tc_value *of; /* the tensor or attributes that it is a member of, or NULL */
     int64_t tensor;            /* the serial of the tensor that it is a leaf of; TC_NONE: of none */
     bool is_receiver;          /* of `self` */
-    bool is_class; /* the class of an object, or how many elements of a list are not told */
+    bool is_class; /* the class of an object, or how many elements of a list are not reported */
 };
 
 struct tc_leaves {
@@ -50,7 +50,7 @@ struct tc_leaf_reader {
 
 /* JSON that gives the same leaves but for those of content. */
 void tc_value_print_without_content(const struct tc_value *value, struct tc_strbuf *out);
-/* The same of the attributes of a variable; that it has data is told. */
+/* The same of the attributes of a variable; that it has data is reported. */
 void tc_variable_print_without_content(const struct tc_value *attrs, struct tc_strbuf *out);
 
 void tc_leaf_reader_release(struct tc_leaf_reader *reader);

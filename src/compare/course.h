@@ -18,7 +18,7 @@ struct tc_course_source {
     const struct tc_excerpt_process *excerpt;
 };
 
-/* Errors as of tc_trace_file_open. scripts, if not NULL, gets the sources that are told. */
+/* Errors as of tc_trace_file_open. scripts, if not NULL, gets the sources that are reported. */
 enum tc_status tc_course_open(struct tc_course_source source,
                               const struct tc_course_context *context, struct tc_scripts *scripts,
                               struct tc_course **out, struct tc_error *err);

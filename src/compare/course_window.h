@@ -74,7 +74,7 @@ struct tc_course_context {
 void tc_course_window_add(struct tc_course_window *window, const struct tc_call_sites *sites,
                           const struct tc_course_call *seen);
 /* Is it one that torch makes while it hands out a batch? With workers it depends on which batch
- * arrives when. What the script's own lines call there is told. */
+ * arrives when. What the script's own lines call there is reported. */
 bool tc_course_call_is_of_loader(const struct tc_course_call *call,
                                  const struct tc_call_sites *sites);
 

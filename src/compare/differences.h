@@ -10,7 +10,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 
-/* What is compared, in the order in which it is told: name, word, title. */
+/* What is compared, in the order in which it is reported: name, word, title. */
 #define TC_DIFFERENCE_MAP(X)                     \
     X(ENVIRONMENT, "environment", "environment") \
     X(COMMAND, "command", "command line")        \

@@ -2,8 +2,8 @@
 /*
  * excerpt.c - the excerpts of an invariant file, and the windows of one
  *
- * Windows of a kind that are not kept are told again as the last one that is: so a course that is
- * read from here has as many windows as its run had.
+ * Windows of a kind that are not kept are reported again as the last one that is: so a course that
+ * is read from here has as many windows as its run had.
  */
 #include "compare/excerpt.h"
 

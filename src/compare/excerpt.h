@@ -13,7 +13,7 @@
 #include "base/strbuf.h"
 #include "compare/course_window.h"
 
-/* So many windows of a process are told of, and so many calls and variables, those of a repeated
+/* So many windows of a process are reported, and so many calls and variables, those of a repeated
  * window each time: each takes time and memory to read. What a run has beyond is left out. */
 #define TC_EXCERPT_MAX_WINDOWS (UINT64_C(1) << 21)
 #define TC_EXCERPT_MAX_CALLS   (UINT64_C(1) << 28)

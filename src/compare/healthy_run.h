@@ -12,7 +12,7 @@
 struct tc_healthy_run {
     struct tc_arena arena;
     struct tc_value process; /* its process record, without what is private; a null: none */
-    struct tc_loss_course loss, rate; /* no points: not told */
+    struct tc_loss_course loss, rate; /* no points: not reported */
 };
 
 /* Of the first main process. Borrows the excerpt; what is damaged is left out. */

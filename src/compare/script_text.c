@@ -217,7 +217,7 @@ void tc_scripts_pair(struct tc_scripts *a, struct tc_scripts *b)
     pair_where(a, b, is_same_name);
     pair_where(a, b, is_same_base);
     if (a->items.n && b->items.n && !a->items.items[0]->other && !b->items.items[0]->other)
-        pair(a->items.items[0], b->items.items[0]); /* the program itself is told first */
+        pair(a->items.items[0], b->items.items[0]); /* the program itself is reported first */
     pair_where(a, b, is_alike);
 }
 

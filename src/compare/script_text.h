@@ -33,13 +33,13 @@ struct tc_script {
     size_t *match;           /* line of this, from 0, to that of other, or TC_UNMATCHED */
 };
 
-/* The sources of a run, in the order in which they are told. All zero to begin with. */
+/* The sources of a run, in the order in which they are reported. All zero to begin with. */
 struct tc_scripts {
     struct tc_arena arena;
     TC_VEC(struct tc_script *) items;
 };
 
-/* A `source` record. What was told before is told once. */
+/* A `source` record. What was reported before is reported once. */
 void tc_scripts_add(struct tc_scripts *scripts, const struct tc_record *record);
 void tc_scripts_release(struct tc_scripts *scripts);
 
@@ -51,13 +51,13 @@ void tc_scripts_pair(struct tc_scripts *a, struct tc_scripts *b);
 /* Undo that, for the scripts of a. */
 void tc_scripts_unpair(struct tc_scripts *a);
 
-/* The file of that name, size bytes; NULL if none was told. */
+/* The file of that name, size bytes; NULL if none was reported. */
 struct tc_script *tc_scripts_find(const struct tc_scripts *scripts, const char *at, size_t size);
 
 /* "train.py:16": how many bytes the name has, and the line, from 1; 0 bytes where it names none. */
 size_t tc_place_split(const char *at, size_t *line);
 
-/* The file of a place, as "train.py:16", with its line from 0; NULL: no text of it was told. */
+/* The file of a place, as "train.py:16", with its line from 0; NULL: no text of it was reported. */
 const struct tc_script *tc_scripts_at(const struct tc_scripts *scripts, const char *at,
                                       size_t *line);
 

@@ -21,8 +21,8 @@ enum tc_status tc_comparison_make(struct tc_comparison *comparison,
                                   struct tc_error *err);
 void tc_comparison_release(struct tc_comparison *comparison);
 
-/* The differences in the order in which they are told, those that are set aside last; the caller
- * frees the array. */
+/* The differences in the order in which they are reported, those that are set aside last; the
+ * caller frees the array. */
 const struct tc_difference **tc_comparison_order(const struct tc_comparison *comparison);
 /* The first of them; NULL where nothing differs. */
 struct tc_difference *tc_comparison_first(const struct tc_comparison *comparison);

@@ -174,7 +174,8 @@ static bool is_known_transition(const struct walk *w, size_t i)
     return is_known;
 }
 
-/* The next call of a gap that is told: not inner, and not told as moved; the end if there is none.
+/* The next call of a gap that is reported: not inner, and not told as moved; the end if there is
+ * none.
  */
 static size_t next_told(struct walk *w, const struct tc_compared_calls *calls, size_t i, size_t end,
                         bool is_a)
@@ -185,7 +186,7 @@ static size_t next_told(struct walk *w, const struct tc_compared_calls *calls, s
             continue;
         if (!is_a || !alone->moved_a)
             return i;
-        alone->moved_a--; /* it is told where the run makes it */
+        alone->moved_a--; /* it is reported where the run makes it */
     }
     return end;
 }

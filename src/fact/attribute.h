@@ -76,12 +76,12 @@ unsigned tc_fact_support(const struct tc_fact *fact, const struct tc_strtab *sym
 /* The form that claims the fact. */
 enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strtab *symbols);
 
-/* Bits of surprise (surprise.h) from which on breaches of the fact are told. One breach of a run
- * that is not longer than those learned from together is one bit or more; five breaches of a run as
- * long as the two that were learned from are 7.9 bits, three are 4.8. Healthy runs break some facts
- * now and then: what content shows, or an order; a step whose gradients leave a variable as it was;
- * two small tensors that happen to be equal; two reasons for a call in one step; a module that a
- * batch does not need; an axis that an augmentation draws. */
+/* Bits of surprise (surprise.h) from which on breaches of the fact are reported. One breach of a
+ * run that is not longer than those learned from together is one bit or more; five breaches of a
+ * run as long as the two that were learned from are 7.9 bits, three are 4.8. Healthy runs break
+ * some facts now and then: what content shows, or an order; a step whose gradients leave a variable
+ * as it was; two small tensors that happen to be equal; two reasons for a call in one step; a
+ * module that a batch does not need; an axis that an augmentation draws. */
 #define TC_FACT_BITS           1
 #define TC_FACT_BITS_OF_CHANCE 7
 #define TC_FACT_BITS_OF_EACH   4 /* how often something is done in a step */

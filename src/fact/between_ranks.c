@@ -5,7 +5,7 @@
  *
  * The n-th time that a call of the script has an operand, or a result, on one rank is held against
  * the n-th time on the others: batches and noise are to differ, a loss that was reduced and what is
- * drawn for all alike are to be the same. It is told once a run, of its first occasions.
+ * drawn for all alike are to be the same. It is reported once a run, of its first occasions.
  */
 #include "fact/between_ranks.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * call.c - a call begins, and ends: the walk through all that is told of it
+ * call.c - a call begins, and ends: the walk through all that is recorded of it
  *
  * It is named and counted (call_subject.c), what it is given is packed (call_operands.c); if the
  * bytes are known the class is settled at once, else it is read, settled and remembered
  * (call_class.c). What breaks leads to what follows (call_open.c). What it returns goes the same
- * way (call_result.c). The rest is told of numbers one by one, as they differ from call to call.
+ * way (call_result.c). The rest is recorded of numbers one by one, as they differ from call to
+ * call.
  */
 #include "fact/call.h"
 

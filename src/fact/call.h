@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * call.h - a call begins, and ends: the walk through all that is told of it
+ * call.h - a call begins, and ends: the walk through all that is recorded of it
  */
 #ifndef TC_FACT_CALL_H
 #define TC_FACT_CALL_H

@@ -173,7 +173,7 @@ void tc_fact_pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
     keep_operands(pack, w, open);
 }
 
-/* Whatever computes with its operands inside of it is told of for itself. */
+/* Whatever computes with its operands inside of it is reported for itself. */
 void tc_fact_pack_own_operands(struct tc_facts *facts, struct tc_fact_watch *w,
                                struct tc_fact_open *open, const struct tc_call *call)
 {

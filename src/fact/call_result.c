@@ -49,7 +49,7 @@ static void pack_aliases(struct tc_fact_pack *pack, struct tc_fact_open *open,
     }
 }
 
-/* Whether a result equals an operand is told of neither where it may do so by chance. */
+/* Whether a result equals an operand is reported neither where it may do so by chance. */
 static bool has_many(const struct tc_fact_pack *result)
 {
     for (size_t i = 0; i < result->n_tensors; i++)

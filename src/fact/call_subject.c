@@ -114,8 +114,8 @@ static void note_cut(struct tc_facts *facts, struct tc_fact_watch *w, const stru
     tc_strbuf_release(&text);
 }
 
-/* Of a batch the first calls are told, and others where their place is new: what they are given may
- * have been made by one that was not. */
+/* Of a batch the first calls are reported, and others where their place is new: what they are given
+ * may have been made by one that was not. */
 static void count_in_batch(struct tc_fact_watch *w, const struct tc_call *call)
 {
     w->is_hazy = false;

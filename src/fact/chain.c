@@ -3,8 +3,8 @@
  * chain.c - by which calls, one on the result of the other, a first operand was made
  *
  * A script that multiplies two sums, each by a number of its own, does so in one context, and both
- * sums are made by one API. What they are sums of tells them apart: so a number is told once more
- * of the last three calls in a row that made the first operand of its call.
+ * sums are made by one API. What they are sums of tells them apart: so a number is reported once
+ * more of the last three calls in a row that made the first operand of its call.
  */
 #include "fact/chain.h"
 

@@ -61,7 +61,7 @@ uint32_t tc_fact_counter_slot(struct tc_facts *facts, struct tc_fact_counter *c,
         return c->slots[tally];
     c->slots[tally] = UINT32_MAX;
     if (is_flow && c->subject.fields[TC_FACT_BY] != TC_NO_SYM)
-        return UINT32_MAX; /* of a batch not all is told: how often cannot be said */
+        return UINT32_MAX; /* of a batch not all is reported: how often cannot be said */
     c->slots[tally] =
         tc_fact_table_slot(&facts->table, tc_fact_table_subject(&facts->table, &c->subject),
                            TC_NO_SYM, is_flow ? tallies[tally].of_flow : tallies[tally].of_call);

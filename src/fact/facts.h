@@ -133,7 +133,7 @@ struct tc_fact_label {
     uint64_t n; /* calls in all */
     bool is_operator;
     uint32_t n_results;    /* tensors that such a call returned, if any */
-    uint64_t n_in_batches; /* calls that make items: of each batch the first alone are told */
+    uint64_t n_in_batches; /* calls that make items: of each batch the first alone are reported */
     uint64_t n_in_window, window; /* of these those of the window in which the last was */
     uint32_t order; /* place of the first such call before the first step; 0, UINT32_MAX: none */
     tc_sym at;      /* and its line */
@@ -164,10 +164,10 @@ struct tc_fact_setting {
 /* What happened within one subject. */
 struct tc_fact_inside {
     struct tc_subject subject;
-    bool is_top;             /* of the script: an occasion is a step */
-    bool is_own;             /* of functions that the script defines, whose order is told alone */
-    struct tc_map calls;     /* API → the occasion, from 1 on, in which it was met last */
-    TC_VEC(tc_sym) all;      /* all of them */
+    bool is_top;         /* of the script: an occasion is a step */
+    bool is_own;         /* of functions that the script defines, whose order is reported alone */
+    struct tc_map calls; /* API → the occasion, from 1 on, in which it was met last */
+    TC_VEC(tc_sym) all;  /* all of them */
     TC_VEC(tc_sym) sequence; /* those of this occasion, in the order of their first calls */
     uint64_t occasion;
     struct tc_strtab *orders; /* sequences, as bytes; NULL before there is one */
@@ -237,9 +237,10 @@ struct tc_fact_watch {
         int64_t id;              /* of the call that makes it */
         unsigned n_ops, n_apart; /* calls told of what makes its items: operators, and others */
     } batch;
-    bool is_hazy;            /* in a batch, perhaps after calls that were not told */
+    bool is_hazy;            /* in a batch, perhaps after calls that were not reported */
     struct tc_map stand_ins; /* functions that handed out what no call told of has made */
-    struct tc_map cut; /* calls of which a step had more than were told: names, plain and as JSON */
+    struct tc_map
+        cut; /* calls of which a step had more than were reported: names, plain and as JSON */
     struct tc_map taints; /* serial of a tensor → tc_fact_lead */
     struct tc_map chains; /* serial of a tensor → number of its chain */
     struct tc_strtab *chain_tuples;
@@ -267,7 +268,7 @@ struct tc_fact_watch {
     uint64_t given[TC_FACT_GIVEN]; /* digests of what a model was given last */
     size_t n_given;
     TC_VEC(tc_sym) roots; /* names of models whose parameters were operands */
-    struct tc_map read;   /* hashes of receivers, and of what is told of them, in this window */
+    struct tc_map read;   /* hashes of receivers, and of what is recorded of them, in this window */
     struct tc_map rows;   /* serial of what is one row of a tensor → its index, in this window */
     struct tc_map met;    /* learning, slot → the number of the window in which it was met last */
     struct tc_fact_history history;
@@ -292,7 +293,7 @@ struct tc_facts {
     struct tc_fact_pack pack;
     struct tc_fact_entries entries; /* of the occasion at hand */
     struct tc_strbuf origin;        /* of what breaks: words about its lines */
-    bool has_origin;                /* they are told, and not to be looked up */
+    bool has_origin;                /* they are reported, and not to be looked up */
     TC_VEC(tc_sym) sources;
     tc_sym ends[TC_FACT_SOURCES + 1], starts[2][TC_FACT_N_STARTS]; /* words of flow.c, once made */
     const struct tc_sink *sink; /* where examples go; set with each event */

@@ -3,9 +3,9 @@
  * flow.c - what flows from call to call within a step
  *
  * Where an operand comes from is a fact of a call where it comes from one place always. The sums
- * and products of a script share a context, so what is told of them is how often each pair of calls
- * is met in a step: "the receiver of mul() comes twice from exp()". A target that is made of other
- * rewards, a term that has gone, a detach that is missing changes such a number.
+ * and products of a script share a context, so what is recorded of them is how often each pair of
+ * calls is met in a step: "the receiver of mul() comes twice from exp()". A target that is made of
+ * other rewards, a term that has gone, a detach that is missing changes such a number.
  *
  * Calls of one API in a row, as those that make the tensors of a batch, are told apart by their
  * place, and the results of one call by theirs. Of those the newest is told apart from earlier

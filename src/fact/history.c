@@ -57,7 +57,7 @@ enum tc_fact_again tc_fact_meet_operands(struct tc_fact_history *history, uint64
     return meet_key(&history->operands, key);
 }
 
-/* Of later rows nothing is told: a long run must not grow with its data. */
+/* Of later rows nothing is reported: a long run must not grow with its data. */
 #define MAX_ROWS 8192
 /* Digits of a row. */
 #define ROW 8

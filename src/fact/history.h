@@ -49,12 +49,12 @@ const char *tc_fact_meet_size(struct tc_fact_history *history, uint64_t place, d
 /* The rows of a batch that was met with them, by its digest; no text if it was not. */
 void tc_fact_keep_rows(struct tc_fact_history *history, uint64_t digest, struct tc_str rows);
 struct tc_str tc_fact_rows_of(const struct tc_fact_history *history, uint64_t digest);
-/* In evaluation, how many of the rows were trained on, as JSON; NULL if it cannot be told: none
+/* In evaluation, how many of the rows were trained on, as JSON; NULL if it cannot be reported: none
  * that was as long, as what is filled up to another length is of other rows. n_elements: of all
  * rows. */
 const char *tc_fact_meet_trained(struct tc_fact_history *history, struct tc_str rows,
                                  size_t n_elements, uint64_t place, bool is_training);
-/* Was the operand met in a step before this one? As JSON; NULL if it cannot be told. */
+/* Was the operand met in a step before this one? As JSON; NULL if it cannot be reported. */
 const char *tc_fact_meet_earlier(struct tc_fact_history *history, uint64_t operand, uint64_t step);
 
 #endif /* TC_FACT_HISTORY_H */

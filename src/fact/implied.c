@@ -372,7 +372,7 @@ static bool from_flow(const struct facts_index *x, const struct tc_fact *fact)
 }
 
 /* A number that a call is always given it is given whatever made its first operand; what else is
- * known of it is told again where all calls of a run are those. */
+ * known of it is reported again where all calls of a run are those. */
 static bool from_call(const struct facts_index *x, const struct tc_fact *fact)
 {
     struct tc_subject whole = fact->subject;

@@ -3,7 +3,7 @@
  * inside.c - which calls the script makes, in a step or in one call of its own, and in which order
  *
  * What stands around them is a subject: a model's forward at one stage, or a step of the script.
- * Other facts speak of calls that were met; here a call that was never met is told of as well.
+ * Other facts speak of calls that were met; here a call that was never met is reported as well.
  */
 #include "fact/inside.h"
 
@@ -15,7 +15,7 @@
 #include "fact/tensor_content.h"
 #include "replay/symbols.h"
 
-/* Of more sequences no order is told. */
+/* Of more sequences no order is reported. */
 #define MAX_ORDERS 16
 
 /* ---- subjects ------------------------------------------------------------------------------- */
@@ -36,7 +36,7 @@ static uint32_t number_of_inside(struct tc_fact_insides *insides, const struct t
     return number;
 }
 
-/* by: "own" where functions that the script defines are told of. */
+/* by: "own" where functions that the script defines are reported. */
 static uint32_t top_of(struct tc_fact_insides *insides, tc_sym stage, tc_sym by)
 {
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_INSIDE);

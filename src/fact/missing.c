@@ -2,7 +2,7 @@
 /*
  * missing.c - the line to look at where a call, or what flows to it, is not what it was
  *
- * What is missing has no line of its own. A flow is told where its operand comes from elsewhere
+ * What is missing has no line of its own. A flow is reported where its operand comes from elsewhere
  * now, a call where it is made still; one that is made no more where what it was given is made, and
  * where its result was read.
  */

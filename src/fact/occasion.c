@@ -3,10 +3,10 @@
  * occasion.c - entries settled: counted while learning, held against what is expected while
  * judging
  *
- * Of what breaks at once one leads: the first law, else the first setting; it is told first and
+ * Of what breaks at once one leads: the first law, else the first setting; it is reported first and
  * the others follow from it. What may be chance is kept and told once there are enough breaches,
- * or at the end. What held is told once early and as a sum at the end, so a call that holds costs
- * a few additions.
+ * or at the end. What held is reported once early and as a sum at the end, so a call that holds
+ * costs a few additions.
  */
 #include "fact/occasion.h"
 
@@ -42,7 +42,7 @@ static void tell_example(struct tc_facts *facts, uint32_t slot, tc_sym value, ui
     facts->sink->example(facts->sink->context, facts->event, &example);
 }
 
-/* Early, so that a check that runs knows what holds; the rest is told at the end. */
+/* Early, so that a check that runs knows what holds; the rest is reported at the end. */
 static void tell_first_held(struct tc_facts *facts, uint32_t slot, const struct tc_place *place)
 {
     struct tc_fact_slot *s = &facts->table.slots.items[slot];
@@ -104,7 +104,7 @@ static bool is_breach_told(const struct tc_facts *facts, const struct tc_fact_sl
            surprise_of(slot, place_of_breach(facts, place, &here)) >= doubt;
 }
 
-/* A breach that may be chance: it is told once there are enough of them. */
+/* A breach that may be chance: it is reported once there are enough of them. */
 static void keep(struct tc_facts *facts, struct tc_fact_slot *slot, tc_sym value, uint64_t times,
                  tc_fact_lead lead, const struct tc_place *place)
 {
@@ -205,7 +205,7 @@ static bool breaks(struct tc_facts *facts, const struct tc_fact_entry *entry)
     return tc_fact_entry_breaks(&facts->table, entry) && !excuse_of(facts, entry);
 }
 
-/* What only a whole run breaks is told at its end, with a line. */
+/* What only a whole run breaks is reported at its end, with a line. */
 static void judge_held(struct tc_facts *facts, uint32_t number, const struct tc_place *place)
 {
     struct tc_fact_slot *slot = &facts->table.slots.items[number];
@@ -286,10 +286,10 @@ tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *
     }
     first = first_broken(facts, entries, n, place, &lead);
     lead = lead && cause ? cause : lead;
-    if (first < n) /* what leads is told before what follows */
+    if (first < n) /* what leads is reported before what follows */
         judge_occasion(facts, &entries[first], times, lead, place);
     for (size_t i = 0; i < n; i++)
-        if (i != first) /* what is kept to be told later follows from what led here */
+        if (i != first) /* what is kept to be reported later follows from what led here */
             judge_occasion(facts, &entries[i], times, lead ? lead : cause, place);
     return lead;
 }

@@ -23,7 +23,8 @@ struct tc_fact_reader {
     bool is_set_up; /* before the first step */
     bool is_result; /* what that decides is another thing in another run */
     bool has_class; /* the subject names the class of the outermost object */
-    /* The words for where the first tensors of a packed call come from; TC_NO_SYM: not to be told.
+    /* The words for where the first tensors of a packed call come from; TC_NO_SYM: not to be
+     * reported.
      */
     const struct tc_fact_pack *pack;
     const tc_sym *sources;

@@ -3,7 +3,7 @@
  * operand_pack.c - a value as bytes of a pack
  *
  * The walk goes as deep, and along lists as far, as that of operand_facts.c, or classes of calls
- * would mix. The rows of tensors' members stand at the top; what has no row is told as it is.
+ * would mix. The rows of tensors' members stand at the top; what has no row is reported as it is.
  */
 #include "fact/operand_pack.h"
 

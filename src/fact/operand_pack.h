@@ -13,10 +13,11 @@
 #include "invariant/fact.h"
 #include <traincheck/value.h>
 
-/* Of so many tensors among the operands of a call the source is told; so many are remembered. */
+/* Of so many tensors among the operands of a call the source is reported; so many are remembered.
+ */
 #define TC_FACT_SOURCES 6
 #define TC_FACT_TENSORS 32
-/* Longer lists are told of by their length alone. */
+/* Longer lists are reported by their length alone. */
 #define TC_FACT_LIST  8
 #define TC_FACT_DEPTH 5
 
@@ -37,7 +38,7 @@ struct tc_fact_pack {
     bool is_varied[TC_FACT_TENSORS];      /* so that it does not come again by chance */
     const char *earlier[TC_FACT_TENSORS]; /* was it met in an earlier step? JSON, or NULL; set so */
     tc_sym made[TC_FACT_TENSORS];         /* names of models, or TC_NO_SYM; set so */
-    char apart[TC_FACT_TENSORS][8];       /* rows from the first operand; "": not told; set so */
+    char apart[TC_FACT_TENSORS][8]; /* rows from the first operand; "": not reported; set so */
     size_t n_tensors;
     size_t told;      /* of them: one whose content the last such call told; SIZE_MAX: none */
     bool has_samples; /* they stand in a list of more than two, as the samples of a batch */

@@ -54,7 +54,7 @@ static int by_order(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Those of which an order is told. */
+/* Those of which an order is reported. */
 static size_t find_ordered(const struct tc_fact_watch *w,
                            const struct tc_fact_label *ordered[MAX_ORDERED])
 {
@@ -67,8 +67,8 @@ static size_t find_ordered(const struct tc_fact_watch *w,
     return n;
 }
 
-/* What comes too early is told at its own line, in the order of these lines; the rest of the step
- * follows from it. */
+/* What comes too early is reported at its own line, in the order of these lines; the rest of the
+ * step follows from it. */
 void tc_fact_say_order(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_place place)
 {
     const struct tc_fact_label *ordered[MAX_ORDERED];

@@ -2,8 +2,9 @@
 /*
  * pass.c - how many batches an evaluation has is a matter of its data, and no law of the script
  *
- * How often the script asks a model in evaluation is told as a setting (attribute.c). What is done
- * with each batch goes with it: of each that is more, or less, as often. Of that nothing is said.
+ * How often the script asks a model in evaluation is reported as a setting (attribute.c). What is
+ * done with each batch goes with it: of each that is more, or less, as often. Of that nothing is
+ * said.
  */
 #include "fact/pass.h"
 

@@ -16,7 +16,7 @@
 #include "fact/phrase_list.h"
 #include "invariant/describe.h"
 
-/* What they return is told as the parameters that it is. */
+/* What they return is reported as the parameters that it is. */
 #define INITIALISERS "torch.nn.init."
 
 static bool starts(const char *text, const char *prefix)
@@ -34,7 +34,7 @@ static const char *class_name(const char *name)
     return dot ? dot + 1 : name;
 }
 
-/* A method is told with the class that was met, which may have inherited it. */
+/* A method is reported with the class that was met, which may have inherited it. */
 void tc_phrase_call(const struct tc_strtab *symbols, tc_sym fn, tc_sym of, struct tc_strbuf *out)
 {
     const char *name = tc_strtab_text(symbols, fn), *last = class_name(name);

@@ -3,8 +3,8 @@
  * phrase_list.c - lists of names in sentences: cut where they are long, and what two of them differ
  * in
  *
- * Of so many names as there is room for, and then how many more. Names of calls are told as a user
- * of torch would write them.
+ * Of so many names as there is room for, and then how many more. Names of calls are reported as a
+ * user of torch would write them.
  */
 #include "fact/phrase_list.h"
 
@@ -12,7 +12,7 @@
 
 #include "invariant/describe.h"
 
-/* So many names of a list are told, as long as there is room for them. */
+/* So many names of a list are reported, as long as there is room for them. */
 #define SHOWN_NAMES 4
 #define SHOWN_BYTES 60
 

@@ -30,7 +30,7 @@ struct tc_fact_rule {
                       const struct tc_outcomes *outcomes);
     bool (*holds)(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen);
     /* If there is one no occasion breaks it: the numbers of a run are counted, and judged at its
-     * end. Appends what is told of a run that breaks it. */
+     * end. Appends what is recorded of a run that breaks it. */
     enum tc_fact_run (*of_run)(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
                                struct tc_strbuf *out);
 };

@@ -120,7 +120,7 @@ static void print_order(const struct tc_strtab *symbols, const tc_sym *names, si
     tc_strbuf_addc(out, ']');
 }
 
-/* Of the same parameters: those of another set are told of elsewhere. */
+/* Of the same parameters: those of another set are reported elsewhere. */
 static void say_order(struct tc_facts *facts, const tc_sym *names, tc_sym *sorted, size_t n)
 {
     struct tc_strtab *symbols = facts->table.symbols;

@@ -49,7 +49,7 @@ struct tc_fact_slot {
     bool is_mixed;            /* several values are expected, by facts of several files */
     uint64_t held, told, broken;
     TC_VEC(struct tc_fact_kept) kept; /* breaches that are not told yet, by window */
-    bool is_told;                     /* it broke too often for chance: breaches are told at once */
+    bool is_told; /* it broke too often for chance: breaches are reported at once */
 };
 
 #endif /* TC_FACT_SLOT_H */

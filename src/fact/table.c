@@ -180,7 +180,7 @@ bool tc_fact_entry_breaks(const struct tc_fact_table *table, const struct tc_fac
 {
     const struct tc_fact_slot *slot = &table->slots.items[entry->slot];
 
-    if (tc_fact_slot_rule(slot)->of_run) /* what it did is told at the end */
+    if (tc_fact_slot_rule(slot)->of_run) /* what it did is reported at the end */
         return tc_strtab_text(table->symbols, entry->value)[0] == '"';
     return slot->is_mixed || entry->value != slot->fact.value;
 }

@@ -42,7 +42,7 @@ static const struct {
 #undef MEMBER
 };
 
-/* Where a member of that name is kept; NULL if nothing is told of it. */
+/* Where a member of that name is kept; NULL if nothing is recorded of it. */
 static const struct tc_value **place_of_member(struct tc_fact_tensor *t, struct tc_str key)
 {
     for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)

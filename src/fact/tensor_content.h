@@ -24,7 +24,7 @@
 #define TC_FACT_FILLER "\"what fills short rows\"" /* a column that is one by chance */
 /* So few that they may be equal by chance: no breach, and never claimed. */
 #define TC_FACT_FEW "\"few\""
-/* As many calls as are told of one function, so there may have been more: is never claimed. */
+/* As many calls as are recorded of one function, so there may have been more: is never claimed. */
 #define TC_FACT_MANY "\"many\""
 /* It was drawn: is never claimed. */
 #define TC_FACT_DRAWN "\"drawn\""

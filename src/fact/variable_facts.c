@@ -163,7 +163,7 @@ tc_fact_lead tc_fact_say_changes(struct tc_facts *facts, struct tc_fact_watch *w
 
 /* ---- one variable ---------------------------------------------------------------------------- */
 
-/* What is told of a tensor in other ways. */
+/* What is recorded of a tensor in other ways. */
 static const char *const left_out[] = {"data",   "grad",   "is_leaf", "owner",
                                        "device", "layout", "sketch"};
 

@@ -10,7 +10,7 @@
 /* It was seen for the first time, or has changed. */
 void tc_fact_variable(struct tc_facts *facts, struct tc_fact_watch *watch,
                       const struct tc_event *event);
-/* A step that leaves a variable as it was by rounding is told as one that changed it. */
+/* A step that leaves a variable as it was by rounding is reported as one that changed it. */
 void tc_fact_step_begins(struct tc_facts *facts, struct tc_fact_watch *watch,
                          const struct tc_call *step);
 /* What calls changed in this window. It follows from `lead`; what a step changes else from a number

@@ -69,7 +69,7 @@ static void expect_counters(const struct tc_facts *facts, struct tc_fact_watch *
     }
 }
 
-/* Does a fact break that has not broken before? Its first breach is told with its place. */
+/* Does a fact break that has not broken before? Its first breach is reported with its place. */
 static bool breaks_first(const struct tc_facts *facts)
 {
     const struct tc_fact_table *table = &facts->table;
@@ -119,7 +119,7 @@ static bool is_cut(const struct tc_fact_watch *w, const struct tc_fact_counter *
             tc_map_get(&w->cut, c->subject.fields[TC_FACT_IN], &ignored));
 }
 
-/* Learning, were there perhaps more calls in this window than are told? */
+/* Learning, were there perhaps more calls in this window than are reported? */
 static bool has_more(const struct tc_facts *facts, const struct tc_fact_watch *w,
                      const struct tc_fact_counter *c)
 {
@@ -202,8 +202,8 @@ static bool is_amiss(struct tc_facts *facts, struct tc_fact_counter *c)
     return slot != UINT32_MAX && tc_fact_entry_breaks(&facts->table, &entry);
 }
 
-/* What was made too often, or not at all, is the cause of what the first step shows. It is told at
- * the end of that: a process that takes no step says nothing of it. */
+/* What was made too often, or not at all, is the cause of what the first step shows. It is reported
+ * at the end of that: a process that takes no step says nothing of it. */
 void tc_fact_set_up(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_call *call)
 {
     const char *stage = tc_strtab_text(facts->table.symbols, call->stage);

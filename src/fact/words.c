@@ -462,7 +462,7 @@ static void add_sentence(const struct said *s, const char *words)
         } else if (!is_left_out)
             tc_strbuf_addc(s->out, *p);
     }
-    /* Of a place that is told nowhere the comma before it is left. */
+    /* Of a place that is reported nowhere the comma before it is left. */
     if (s->out->size && s->out->text[s->out->size - 1] == ',')
         s->out->text[--s->out->size] = '\0';
 }

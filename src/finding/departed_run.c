@@ -267,7 +267,7 @@ static uint64_t n_steps_of(const struct tc_outline *run)
     return most;
 }
 
-/* The program itself is told first; NULL: its text is not there. */
+/* The program itself is reported first; NULL: its text is not there. */
 static const struct tc_script *program_of(const struct tc_scripts *scripts)
 {
     const struct tc_script *first = scripts->items.n ? scripts->items.items[0] : NULL;
@@ -275,7 +275,7 @@ static const struct tc_script *program_of(const struct tc_scripts *scripts)
     return first && first->lines ? first : NULL;
 }
 
-/* A script that kept its name was rewritten: what broke by that is told as ever. */
+/* A script that kept its name was rewritten: what broke by that is reported as ever. */
 static void say_other_program(struct tc_departed_run *run, struct tc_error *err)
 {
     const struct tc_script *healthy = program_of(&run->comparison.reference.scripts);

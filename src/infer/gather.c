@@ -5,7 +5,7 @@
  * Each job has its own evidence, words and notes, so threads share nothing but a few atomic
  * counters; the progress callback runs on the caller's thread alone, others see its answer as a
  * flag. A trace that is given twice, by whatever path, is one. The first failure in the order of
- * the jobs is the one that is told.
+ * the jobs is the one that is reported.
  */
 #include "infer/gather.h"
 

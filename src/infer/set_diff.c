@@ -2,7 +2,8 @@
 /*
  * set_diff.c - two invariant files side by side, by what their lines speak of
  *
- * What is new, or gone, is told in bunches: of a part of the model ("blocks.4"), a class, a call.
+ * What is new, or gone, is reported in bunches: of a part of the model ("blocks.4"), a class, a
+ * call.
  */
 #include <traincheck/sets.h>
 
@@ -16,7 +17,7 @@
 #include "infer/renames.h"
 #include "infer/set_lines.h"
 
-/* Of a bunch so many are told. */
+/* Of a bunch so many are reported. */
 #define TOLD 3
 
 struct entry {

@@ -17,7 +17,7 @@ struct tc_causes {
     const struct tc_check *check;
     struct tc_state *state; /* NULL: nothing is remembered */
     struct tc_commands *commands;
-    struct tc_strtab *heard;  /* ids of violations whose cause was told */
+    struct tc_strtab *heard;  /* ids of violations whose cause was reported */
     struct tc_strtab *queued; /* ids of causes, in the order told here */
 };
 

@@ -2,8 +2,8 @@
 /*
  * deleting.c - one trimmer for each file of a folder
  *
- * Findings are told once a step was judged, so a frame goes only when all its steps were, and with
- * some distance: what surrounds a finding stays.
+ * Findings are reported once a step was judged, so a frame goes only when all its steps were, and
+ * with some distance: what surrounds a finding stays.
  */
 #include "online/deleting.h"
 

@@ -56,7 +56,7 @@ struct online {
     uint64_t look_ms;           /* how long the last look took */
     uint64_t deleted_ms, freed; /* when something was deleted last; bytes of disk so far */
     bool has_events, is_watching, is_changed;
-    bool is_hung; /* and that was told */
+    bool is_hung; /* and that was reported */
     bool cannot_delete, cannot_mark;
     size_t n_hangs;
     bool is_unreported; /* the last report could not be written, and that was said */
@@ -463,8 +463,8 @@ static void on_tick(uv_timer_t *timer)
 }
 
 /*
- * Let commands end, so that their failures are told and none is lost; but not for ever, and not for
- * long after a signal, whether it ended the check or comes while they are waited for.
+ * Let commands end, so that their failures are reported and none is lost; but not for ever, and not
+ * for long after a signal, whether it ended the check or comes while they are waited for.
  */
 static void wait_for_commands(struct online *o)
 {

@@ -10,7 +10,7 @@
 
 #include "base/strbuf.h"
 
-#define TC_RANK_LIST_MAX 16 /* that are named; of the others the number is told */
+#define TC_RANK_LIST_MAX 16 /* that are named; of the others the number is reported */
 
 /* "rank 1", "ranks 0, 2 and 3", "ranks 0, 1, ... and 183 more" */
 void tc_rank_list_add(const int64_t *ranks, size_t n, struct tc_strbuf *out);

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include <traincheck/trace.h>
 
-#define TC_STANDSTILLS_MAX 16 /* that are told; what follows is noted */
+#define TC_STANDSTILLS_MAX 16 /* that are reported; what follows is noted */
 
 struct tc_standstill_config {
     const char *trace;

@@ -3,9 +3,10 @@
  * teller.c - findings and violations as they are found, sorted, printed, and remembered as told
  *
  * The engine only collects; telling happens between reads, so the lines of one look are in order. A
- * finding is told when the first of its violations is: those that join it later are evidence, which
- * reports have. A violation is remembered after it was printed: a kill in between tells it twice
- * rather than never. The first error is returned and does not keep the others from being told.
+ * finding is reported when the first of its violations is: those that join it later are evidence,
+ * which reports have. A violation is remembered after it was printed: a kill in between tells it
+ * twice rather than never. The first error is returned and does not keep the others from being
+ * told.
  */
 #include "online/teller.h"
 

@@ -77,7 +77,7 @@ struct tc_variable {
     tc_sym name, kind, owner;
     tc_sym grad, grad_before; /* class now, and before its last change */
     tc_sym dtype, shape;      /* shape as JSON text */
-    tc_sym first_dtype;       /* TC_SYM_NULL before one is told */
+    tc_sym first_dtype;       /* TC_SYM_NULL before one is reported */
     tc_sym first_shape;       /* the first that has elements; TC_NO_SYM before */
     uint64_t data;            /* digest */
     uint64_t algorithm;       /* of the digest, as of its process */
@@ -95,11 +95,11 @@ struct tc_variable {
     bool is_zero_computed; /* a backward made the gradient zero */
     bool was_tiny;         /* a gradient was next to nothing once */
     bool is_sharded;       /* other processes hold other parts of it */
-    tc_sym part;           /* which part this is, as JSON text; TC_NO_SYM where that is not told */
-    uint64_t used;         /* window in which it was last told or stepped, see rest.h */
-    bool is_setting;       /* an example about one: it has a name and a kind alone */
-    tc_sym training;       /* true, false or null: mode of the owner */
-    struct tc_write {      /* the last call that wrote to it in place; fn TC_NO_SYM: none */
+    tc_sym part;      /* which part this is, as JSON text; TC_NO_SYM where that is not reported */
+    uint64_t used;    /* window in which it was last told or stepped, see rest.h */
+    bool is_setting;  /* an example about one: it has a name and a kind alone */
+    tc_sym training;  /* true, false or null: mode of the owner */
+    struct tc_write { /* the last call that wrote to it in place; fn TC_NO_SYM: none */
         tc_sym fn, at;
         tc_sym in, in_at; /* the function of the script around it, or TC_NO_SYM */
         int64_t id;

@@ -371,7 +371,7 @@ static void on_rank(struct track *track, struct tc_str text)
     track->process.world = which ? numbers[1] : 1;
 }
 
-/* Notes that say more than a person is told of. */
+/* Notes that say more than a person is reported. */
 static const struct note {
     const char *code;
     void (*apply)(struct track *track, struct tc_str text); /* NULL: nothing follows from it */

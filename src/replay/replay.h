@@ -4,7 +4,7 @@
  *
  * The only code that knows about the order of records, unmatched calls, torn
  * tails, threads and ranks. Memory is bounded by the calls that are open and
- * the variables that live. What happens in one process is told without regard
+ * the variables that live. What happens in one process is reported without regard
  * to others: records of different processes may be fed in any order.
  */
 #ifndef TC_REPLAY_REPLAY_H

@@ -22,7 +22,7 @@ void tc_window_remember(struct tc_process *process, const struct tc_call *call);
  * training that no step has followed, and what comes after them, belong to the window of the next
  * step.
  *
- * tc_window_close is called before the window is told of, tc_window_next empties it and numbers it
+ * tc_window_close is called before the window is reported, tc_window_next empties it and numbers it
  * anew. is_late: it was a call of the next step that cut it.
  */
 void tc_window_close(struct tc_process *process, bool is_late);

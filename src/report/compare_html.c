@@ -274,7 +274,7 @@ static void add_list(const struct page *p, const struct group *g, size_t n)
                        n - listed, n - listed == 1 ? "is" : "are");
 }
 
-/* A long list is folded; the first of it is told. */
+/* A long list is folded; the first of it is reported. */
 static void add_folded(const struct page *p, const struct group *g, size_t n)
 {
     const struct tc_difference *first = NULL;

@@ -14,7 +14,7 @@ struct tc_compare_report {
     const struct tc_compare_config *config;
     const struct tc_compare_result *result;
     const struct tc_comparison *comparison;
-    const struct tc_difference **order; /* all, as they are told */
+    const struct tc_difference **order; /* all, as they are reported */
     bool *is_shown;                     /* of these: on the first screen */
     size_t n;
 };

@@ -92,7 +92,7 @@ static bool is_hidden(const char *name, size_t size)
     return false;
 }
 
-/* So much of a path is told: "x.summary.range" -> "x", "result.value" -> "result". *has_content
+/* So much of a path is reported: "x.summary.range" -> "x", "result.value" -> "result". *has_content
  * says that what is left out is the content. */
 static size_t told_size(const char *path, bool *has_content)
 {

@@ -2,8 +2,8 @@
 /*
  * finding_words.c - a finding in words, and as JSON
  *
- * A departure is told in the words of a comparison (compare_words.c), what has none in those of its
- * first violation.
+ * A departure is reported in the words of a comparison (compare_words.c), what has none in those of
+ * its first violation.
  */
 #include "report/finding_report.h"
 

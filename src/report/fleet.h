@@ -2,9 +2,9 @@
 /*
  * fleet.h - many runs, each judged by itself: a line of JSON for each, and a page of all
  *
- * A run is the object that is a line of runs.jsonl (docs/violation-format.md). What is told on a
- * terminal and in the page is told of that object alone, so that lines of an earlier check serve as
- * those of this one do.
+ * A run is the object that is a line of runs.jsonl (docs/violation-format.md). What is reported on
+ * a terminal and in the page is made of that object alone, so that lines of an earlier check serve
+ * as those of this one do.
  */
 #ifndef TC_REPORT_FLEET_H
 #define TC_REPORT_FLEET_H
@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include <traincheck/check.h>
 
-/* What became of a run, in the order in which they are told and counted. */
+/* What became of a run, in the order in which they are reported and counted. */
 #define TC_FLEET_VERDICT_MAP(X)                       \
     X(TC_FLEET_FAILED, "failed")                      \
     X(TC_FLEET_UNREAD, "unread") /* error says why */ \

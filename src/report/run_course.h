@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run_course.h - what is told of the runs that are checked, besides verdicts: who they are, and how
- * the loss and the learning rate of each rank went
+ * run_course.h - what is recorded of the runs that are checked, besides verdicts: who they are, and
+ * how the loss and the learning rate of each rank went
  */
 #ifndef TC_REPORT_RUN_COURSE_H
 #define TC_REPORT_RUN_COURSE_H

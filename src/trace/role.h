@@ -20,7 +20,7 @@
  *   FOREIGN  its receiver and operands are the user's own: they enter no situation
  *   SETTER   it is there to change settings of an optimizer
  *   OUTER    a call around a training loop; what it contains counts as top level
- *   CLOSE    of the script's own lines: only what looks closely is told of it
+ *   CLOSE    of the script's own lines: only what looks closely hears of it
  *   APART    around no other call, whatever is called before it ends
  *   OUTSIDE  of a package, where the script names it
  */
@@ -79,8 +79,8 @@ enum tc_trait {
 /* And of one function that the script defines, or names of a package. */
 #define TC_ROLE_MAX_OF_A_FUNCTION 32
 /* Of what makes the items of one batch so many operators, and so many calls of such functions: a
- * script has the same few lines for all of them. What comes later is told where its place has not
- * been: an item may begin with a loop. */
+ * script has the same few lines for all of them. What comes later is reported where its place has
+ * not been: an item may begin with a loop. */
 #define TC_ROLE_MAX_IN_BATCH     32
 #define TC_ROLE_MAX_OWN_IN_BATCH 8
 
