@@ -122,6 +122,34 @@ AGAIN = """
     show(few, *kept[:3])
 """
 
+# Storages that are met again when no tensor that showed them is left, and many that are not.
+STORAGES = """
+    import torch
+
+    def views_of(storage_of):
+        tensor = storage_of.add(1)
+        return [tensor.detach(), tensor.detach().view(-1), tensor[1:]]
+
+    kept = []
+    for i in range(1500):
+        views = views_of(torch.ones(3))
+        if i % 100 == 0:
+            kept.append(views[0].numpy())
+        if i % 40 == 0:
+            for view in views:
+                view.mul(2)
+    for array in kept:
+        torch.from_numpy(array).add(1)
+    parameter = torch.nn.Parameter(torch.ones(2))
+    for _ in range(3):
+        parameter.data.add(1)
+        parameter.data = torch.zeros(2)
+    weights = [torch.zeros(2).untyped_storage() for _ in range(3)]
+    for storage in weights * 2:
+        torch.empty(0).set_(storage).add(1)
+    print(len({storage._cdata for storage in weights}))
+"""
+
 # Of ALL_KINDS, where the agent can say so.
 FOUND = """
     import sys, torch
@@ -129,6 +157,7 @@ FOUND = """
     samples, unlike = layout._samples(torch), layout._unlike(torch)
     print(agent.find_layout(samples, unlike))
     shifted = [(*sample[:4], sample[4] + 1, *sample[5:]) for sample in samples]
+    print(agent.find_counts(unlike[0]), agent.find_counts(torch.sparse_coo_tensor((2, 2))))
     print(agent.find_layout(tuple(shifted), unlike), agent.find_layout(samples, (unlike[0], unlike[0])), agent.find_layout((), ()))
     torch.ones(3).add(1)
 """
@@ -157,6 +186,10 @@ class Layout(Warm):
             with self.subTest(name):
                 self.compare(PIPELINES / f"{name}.py")
 
+    def test_storages(self):
+        run = self.compare(self.script(STORAGES))
+        self.assertEqual((run.code, run.out), (0, "3\n"), run.err)
+
     def test_what_is_said_again(self):
         for name, script in {"kinds": ALL_KINDS, "again": AGAIN}.items():
             with self.subTest(name):
@@ -167,7 +200,7 @@ class Layout(Warm):
 
     def test_it_is_found_in_right_samples_alone(self):
         run = self.traced(FOUND)
-        self.assertEqual((run.code, run.out), (0, "True\nFalse False False\n"), run.err)
+        self.assertEqual((run.code, run.out), (0, "True\nTrue False\nFalse False False\n"), run.err)
         self.assert_no_errors(run)
 
 

@@ -23,9 +23,11 @@
 #include "collect/agent/say/settings.h"
 #include "collect/agent/say/sink.h"
 #include "collect/agent/torch/classes.h"
+#include "collect/agent/torch/counts.h"
 #include "collect/agent/torch/identity.h"
 #include "collect/agent/torch/layout.h"
 #include "collect/agent/torch/ours.h"
+#include "collect/agent/torch/storages.h"
 #include "collect/agent/torch/tensor.h"
 #include "collect/board.h"
 
@@ -218,6 +220,7 @@ static PyObject *set_torch(PyObject *self, PyObject *torch)
     (void)self;
     if (!tc_torch_init(torch))
         return NULL;
+    tc_storages_init(torch);
     tc_process_torch_met();
     Py_RETURN_NONE;
 }
@@ -230,6 +233,12 @@ static PyObject *find_layout(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &samples, &PyTuple_Type, &unlike))
         return NULL;
     return PyBool_FromLong(tc_layout_find(samples, unlike));
+}
+
+static PyObject *find_counts(PyObject *self, PyObject *tensor)
+{
+    (void)self;
+    return PyBool_FromLong(tc_counts_find(tensor));
 }
 
 static PyObject *set_dynamo(PyObject *self, PyObject *function)
@@ -499,6 +508,7 @@ static PyMethodDef methods[] = {
     {"open_file",      open_file,      METH_VARARGS, NULL},
     {"set_torch",      set_torch,      METH_O,       NULL},
     {"find_layout",    find_layout,    METH_VARARGS, NULL},
+    {"find_counts",    find_counts,    METH_O,       NULL},
     {"set_dynamo",     set_dynamo,     METH_O,       NULL},
     {"note",           note,           METH_VARARGS, NULL},
     {"put",            put,            METH_O,       NULL},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * identity.c - serials by address, and by place in a storage
+ * identity.c - serials by address, and by place in a storage (storages.h)
  *
  * An entry holds a weak reference; a new object at an old address is noticed as the reference is
  * dead. Dead entries are dropped each time the list has doubled. Pointers to entries are valid
@@ -11,20 +11,13 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/map.h"
+#include "collect/agent/torch/storages.h"
 #include "collect/agent/torch/tensor.h"
-
-/* What some tensor showed of a storage, and its serial. Most storages show one. */
-struct pieces {
-    uint64_t first, first_serial; /* 0: none yet */
-    struct tc_map others;
-};
 
 struct known {
     PyObject *ref;
     int64_t serial;
-    struct pieces pieces; /* of a storage */
 };
 
 /* From so many on, entries of objects that are gone are dropped now and then. */
@@ -33,7 +26,6 @@ struct known {
 static struct tc_map by_address;
 static TC_VEC(struct known) known;
 static size_t sweep_at = MIN_SWEPT;
-static unsigned n_sweeps;
 
 static int64_t last_serial;
 
@@ -64,11 +56,9 @@ static void drop_dead(void)
             known.items[n++] = *k;
         } else {
             Py_XDECREF(k->ref);
-            tc_map_release(&k->pieces.others);
         }
     }
     known.n = n;
-    n_sweeps++;
     sweep_at = 2 * n > MIN_SWEPT ? 2 * n : MIN_SWEPT;
 }
 
@@ -114,9 +104,6 @@ static struct known *find_known(PyObject *object)
     Py_XDECREF(k->ref);
     k->ref = ref;
     k->serial = 0;
-    if (k->pieces.first_serial)
-        tc_map_release(&k->pieces.others);
-    k->pieces = (struct pieces){0};
     return k;
 }
 
@@ -138,48 +125,29 @@ int64_t tc_identity(PyObject *object)
     return k->serial;
 }
 
-static uint64_t *serial_at(struct pieces *pieces, uint64_t key)
+/* Of a tensor that was not met before. */
+static int64_t serial_of_tensor(PyObject *tensor)
 {
-    bool is_new;
+    PyObject *shield = tc_tensor_shield_of(tensor);
+    uint64_t *piece = tc_tensor_is_leaf(tensor) ? tc_storage_piece(tensor) : NULL;
 
-    if (!pieces->first_serial)
-        pieces->first = key;
-    return pieces->first == key ? &pieces->first_serial : tc_map_at(&pieces->others, key, &is_new);
-}
+    if (piece && !*piece)
+        *piece = (uint64_t)++last_serial;
+    const int64_t serial = piece ? (int64_t)*piece : ++last_serial;
 
-/* The serial of what the tensor shows of its storage, 0 if it was not shown before; NULL if the
- * storage cannot be known. Valid until the next call. */
-static uint64_t *piece_of(PyObject *tensor)
-{
-    struct known *k = NULL;
-    PyObject *storage;
-    uint64_t key;
-
-    storage = tc_tensor_storage(tensor, &key);
-    if (storage && takes_refs(storage))
-        k = find_known(storage);
-    Py_XDECREF(storage);
-    return k ? serial_at(&k->pieces, key) : NULL;
+    tc_tensor_unshield(shield);
+    return serial;
 }
 
 int64_t tc_identity_tensor(PyObject *tensor)
 {
     struct known *k = find_known(tensor);
-    int64_t serial = k ? k->serial : 0;
-    const size_t i = k ? (size_t)(k - known.items) : 0;
-    const unsigned n_sweeps_before = n_sweeps;
-    PyObject *shield;
-    uint64_t *piece;
+    int64_t serial;
 
-    if (serial || !k)
-        return serial;
-    shield = tc_tensor_shield_of(tensor);
-    piece = tc_tensor_is_leaf(tensor) ? piece_of(tensor) : NULL;
-    tc_tensor_unshield(shield);
-    if (piece && !*piece)
-        *piece = (uint64_t)++last_serial;
-    serial = piece ? (int64_t)*piece : ++last_serial;
-    k = n_sweeps == n_sweeps_before ? &known.items[i] : find_known(tensor); /* it may have moved */
+    if (!k || k->serial)
+        return k ? k->serial : 0;
+    serial = serial_of_tensor(tensor);
+    k = find_known(tensor); /* it may have moved: a shield is Python */
     if (k)
         k->serial = serial;
     return serial;
@@ -192,7 +160,7 @@ int64_t tc_identity_fresh(void)
 
 void tc_identity_rebind(PyObject *tensor, int64_t serial)
 {
-    uint64_t *piece = piece_of(tensor);
+    uint64_t *piece = tc_storage_piece(tensor);
 
     if (piece)
         *piece = (uint64_t)serial;

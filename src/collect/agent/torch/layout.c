@@ -451,3 +451,10 @@ bool tc_layout_piece(PyObject *tensor, int64_t *offset, int64_t *n)
     *n = (int64_t)word_of(impl, at.n);
     return true;
 }
+
+uint64_t tc_layout_storage(PyObject *tensor)
+{
+    const void *impl = impl_of(tensor);
+
+    return impl && kind_of(impl) ? word_of(impl, at.storage) : 0;
+}

@@ -44,5 +44,7 @@ enum tc_answer tc_layout_requires_grad(PyObject *tensor);
 enum tc_answer tc_layout_is_leaf(PyObject *tensor);
 /* Where its elements begin in its storage, and how many there are; false: unknown. */
 bool tc_layout_piece(PyObject *tensor, int64_t *offset, int64_t *n);
+/* The address of its StorageImpl; 0: unknown. */
+uint64_t tc_layout_storage(PyObject *tensor);
 
 #endif /* TC_COLLECT_LAYOUT_H */

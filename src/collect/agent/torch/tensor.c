@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "collect/agent/torch/classes.h"
 #include "collect/agent/torch/dlpack.h"
 #include "collect/agent/torch/layout.h"
@@ -314,15 +313,16 @@ static const void *address_of(PyObject *tensor)
     return address;
 }
 
-/* Which elements of its storage the tensor shows: where they begin, and how many there are. */
-static bool read_piece(PyObject *tensor, int64_t *offset, int64_t *n)
+bool tc_tensor_piece(PyObject *tensor, int64_t *offset, int64_t *n)
 {
     struct tc_tensor t;
 
     if (tc_tensor_is_exact(tensor) && tc_layout_piece(tensor, offset, n))
         return true;
-    if (!read_shape(tensor, &t))
+    if (!read_shape(tensor, &t)) {
+        PyErr_Clear();
         return false;
+    }
     *n = (int64_t)t.n;
     *offset = number(tc_tensor_call(tensor, TC_ATTRIBUTE_storage_offset));
     return true;
@@ -477,20 +477,6 @@ bool tc_tensor_is_leaf(PyObject *tensor)
         tc_tensor_is_exact(tensor) ? tc_layout_is_leaf(tensor) : TC_ANSWER_UNKNOWN;
 
     return read == TC_ANSWER_UNKNOWN ? is_true(GET(tensor, is_leaf)) : read == TC_ANSWER_YES;
-}
-
-PyObject *tc_tensor_storage(PyObject *tensor, uint64_t *key)
-{
-    PyObject *storage = tc_tensor_call(tensor, TC_ATTRIBUTE_untyped_storage);
-    int64_t piece[2];
-
-    if (!storage || !read_piece(tensor, &piece[0], &piece[1])) {
-        PyErr_Clear();
-        Py_XDECREF(storage);
-        return NULL;
-    }
-    *key = tc_hash64(piece, sizeof(piece), 0);
-    return storage;
 }
 
 void tc_tensor_version(PyObject *tensor, uint64_t *address, int64_t *version)

@@ -66,8 +66,9 @@ PyObject *tc_tensor_body(PyObject *tensor);
 bool tc_tensor_is_leaf(PyObject *tensor);
 /* "strided", "sparse_coo", ...; lives for ever. */
 const char *tc_tensor_layout(PyObject *tensor);
-/* New reference; key says which piece of the storage it is. NULL if it has none. */
-PyObject *tc_tensor_storage(PyObject *tensor, uint64_t *key);
+/* Which elements of its storage it shows: where they begin, and how many there are. False if that
+ * cannot be known. */
+bool tc_tensor_piece(PyObject *tensor, int64_t *offset, int64_t *n);
 /* Address of the contents and count of in-place changes; both 0 where unknown. */
 void tc_tensor_version(PyObject *tensor, uint64_t *address, int64_t *version);
 /* New reference to .grad, NULL if there is none. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of which all is known, so that the agent finds where torch's C++ keeps it (layout.h)."""
+"""Tensors of which all is known, so that the agent finds where torch's C++ keeps it (layout.h, counts.h)."""
 import os
 
 import _traincheck_agent as agent
@@ -35,4 +35,5 @@ def find(torch):
         samples, unlike = _samples(torch), _unlike(torch)
     except Exception:
         return
-    agent.find_layout(samples, unlike)
+    if agent.find_layout(samples, unlike):
+        agent.find_counts(unlike[0])
