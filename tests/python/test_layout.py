@@ -157,6 +157,8 @@ FOUND = """
     samples, unlike = layout._samples(torch), layout._unlike(torch)
     print(agent.find_layout(samples, unlike))
     shifted = [(*sample[:4], sample[4] + 1, *sample[5:]) for sample in samples]
+    known, n = layout._known_to_autograd(torch)
+    print(agent.find_flag(known, n), agent.find_flag(known, n + 1), agent.find_flag(known[:n], n - 1))
     print(agent.find_counts(unlike[0]), agent.find_counts(torch.sparse_coo_tensor((2, 2))))
     print(agent.find_layout(tuple(shifted), unlike), agent.find_layout(samples, (unlike[0], unlike[0])), agent.find_layout((), ()))
     torch.ones(3).add(1)
@@ -200,7 +202,7 @@ class Layout(Warm):
 
     def test_it_is_found_in_right_samples_alone(self):
         run = self.traced(FOUND)
-        self.assertEqual((run.code, run.out), (0, "True\nTrue False\nFalse False False\n"), run.err)
+        self.assertEqual((run.code, run.out), (0, "True\nTrue False False\nTrue False\nFalse False False\n"), run.err)
         self.assert_no_errors(run)
 
 

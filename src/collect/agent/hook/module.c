@@ -235,6 +235,18 @@ static PyObject *find_layout(PyObject *self, PyObject *args)
     return PyBool_FromLong(tc_layout_find(samples, unlike));
 }
 
+/* find_flag(tensors, n_yes) */
+static PyObject *find_flag(PyObject *self, PyObject *args)
+{
+    PyObject *tensors;
+    Py_ssize_t n_yes;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!n", &PyTuple_Type, &tensors, &n_yes))
+        return NULL;
+    return PyBool_FromLong(tc_layout_find_flag(tensors, n_yes));
+}
+
 static PyObject *find_counts(PyObject *self, PyObject *tensor)
 {
     (void)self;
@@ -508,6 +520,7 @@ static PyMethodDef methods[] = {
     {"open_file",      open_file,      METH_VARARGS, NULL},
     {"set_torch",      set_torch,      METH_O,       NULL},
     {"find_layout",    find_layout,    METH_VARARGS, NULL},
+    {"find_flag",      find_flag,      METH_VARARGS, NULL},
     {"find_counts",    find_counts,    METH_O,       NULL},
     {"set_dynamo",     set_dynamo,     METH_O,       NULL},
     {"note",           note,           METH_VARARGS, NULL},

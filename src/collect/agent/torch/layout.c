@@ -40,6 +40,7 @@ static struct {
     size_t dims, offset, n; /* behind dims stand sizes and strides, behind n what makes the kind */
     size_t data;            /* of a StorageImpl */
     size_t grad_fn;         /* of an AutogradMeta */
+    size_t flag; /* the byte of it that says whether a leaf wants a gradient, 0: unknown */
 } at;
 
 struct kind {
@@ -166,6 +167,20 @@ static bool is_grad_fn_at(const struct sample *s, size_t i)
            word_of((const void *)(uintptr_t)autograd, i) == s->grad_fn;
 }
 
+/* Is it 1 in the first n_yes tensors, and 0 in all others? */
+static bool is_flag_at(PyObject *tensors, Py_ssize_t n_yes, size_t i)
+{
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(tensors); k++) {
+        const void *impl = pointer_at(PyTuple_GET_ITEM(tensors, k), at.tensor);
+        const uint64_t autograd = word_of(impl, at.autograd);
+
+        if (!is_block(autograd) || i >= n_words(autograd) * sizeof(uint64_t) ||
+            *((const unsigned char *)(uintptr_t)autograd + i) != (k < n_yes))
+            return false;
+    }
+    return true;
+}
+
 /* The first place behind `from` in all samples. */
 static bool find_next(const struct sample *samples, size_t n, is_at_fn *is_at, size_t from,
                       size_t *place)
@@ -267,6 +282,20 @@ bool tc_layout_find(PyObject *told, PyObject *unlike)
     return at.is_known;
 }
 
+bool tc_layout_find_flag(PyObject *tensors, Py_ssize_t n_yes)
+{
+    size_t n = 0, flag = 0;
+
+    at.flag = 0;
+    for (size_t i = 1; at.is_known && i < MAX_WORDS * sizeof(uint64_t); i++)
+        if (is_flag_at(tensors, n_yes, i)) {
+            flag = i;
+            n++;
+        }
+    at.flag = n == 1 ? flag : 0;
+    return n == 1;
+}
+
 /* ---- reading ---- */
 
 static const void *impl_of(PyObject *tensor)
@@ -312,6 +341,16 @@ static enum tc_answer has_grad_fn(const void *impl)
     return word_of(autograd, at.grad_fn) ? TC_ANSWER_YES : TC_ANSWER_UNKNOWN;
 }
 
+static enum tc_answer requires_grad(const void *impl)
+{
+    const enum tc_answer has = has_grad_fn(impl);
+    const unsigned char *autograd = pointer_at(impl, at.autograd);
+
+    if (has != TC_ANSWER_UNKNOWN || !at.flag)
+        return has;
+    return autograd[at.flag] ? TC_ANSWER_YES : TC_ANSWER_NO;
+}
+
 /* Of what is empty, or has no memory, torch says what it likes. */
 static bool read_view(const void *impl, const struct kind *kind, struct tc_dlpack_view *out)
 {
@@ -326,7 +365,7 @@ static bool read_view(const void *impl, const struct kind *kind, struct tc_dlpac
     out->on_cpu = kind->on_cpu;
     out->is_literal = kind->is_literal;
     out->cuda = kind->cuda;
-    out->requires_grad = has_grad_fn(impl);
+    out->requires_grad = requires_grad(impl);
     return true;
 }
 
@@ -358,11 +397,11 @@ bool tc_layout_take(PyObject *tensor, struct tc_layout_print *out)
     if (!impl || !n || !is_printed(at.offset) || !kind_of(impl) ||
         word_of(impl, at.dims) > N_INLINE || !pointer_at(impl, at.storage))
         return false;
-    grad = has_grad_fn(impl);
+    grad = requires_grad(impl);
     out->impl = impl;
     out->storage = pointer_at(impl, at.storage);
     out->data = pointer_at(out->storage, at.data);
-    out->has_autograd = grad == TC_ANSWER_YES;
+    out->requires_grad = grad;
     memcpy(out->words, (const char *)impl + at.dims * sizeof(uint64_t), n * sizeof(uint64_t));
     return grad != TC_ANSWER_UNKNOWN && out->data;
 }
@@ -375,7 +414,7 @@ bool tc_layout_is_as(PyObject *tensor, const struct tc_layout_print *print)
            pointer_at(print->storage, at.data) == print->data &&
            memcmp((const char *)impl + at.dims * sizeof(uint64_t), print->words,
                   n_printed() * sizeof(uint64_t)) == 0 &&
-           has_grad_fn(impl) == (print->has_autograd ? TC_ANSWER_YES : TC_ANSWER_NO);
+           requires_grad(impl) == print->requires_grad;
 }
 
 /* DLPack may call the stride of a dimension of one element otherwise. */
@@ -431,12 +470,13 @@ enum tc_answer tc_layout_requires_grad(PyObject *tensor)
 {
     const void *impl = impl_of(tensor);
 
-    return impl && kind_of(impl) ? has_grad_fn(impl) : TC_ANSWER_UNKNOWN;
+    return impl && kind_of(impl) ? requires_grad(impl) : TC_ANSWER_UNKNOWN;
 }
 
 enum tc_answer tc_layout_is_leaf(PyObject *tensor)
 {
-    const enum tc_answer has = tc_layout_requires_grad(tensor);
+    const void *impl = impl_of(tensor);
+    const enum tc_answer has = impl && kind_of(impl) ? has_grad_fn(impl) : TC_ANSWER_UNKNOWN;
 
     return has == TC_ANSWER_UNKNOWN ? has : has == TC_ANSWER_YES ? TC_ANSWER_NO : TC_ANSWER_YES;
 }

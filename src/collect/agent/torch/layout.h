@@ -19,6 +19,9 @@
  * False, without a Python error, where they are not found.
  */
 bool tc_layout_find(PyObject *samples, PyObject *unlike);
+/* Thereafter, where it is kept whether a leaf wants a gradient. tensors: that autograd knows, of
+ * which the first n_yes are leaves that want one; in all others the same place says no. */
+bool tc_layout_find_flag(PyObject *tensors, Py_ssize_t n_yes);
 
 /* All below are given tensors of no subclass, and leave no Python error. */
 
@@ -28,11 +31,11 @@ bool tc_layout_view(PyObject *tensor, struct tc_dlpack_view *out);
 #define TC_LAYOUT_WORDS 24
 struct tc_layout_print {
     const void *impl, *storage, *data;
-    bool has_autograd; /* and a grad_fn */
+    enum tc_answer requires_grad;
     uint64_t words[TC_LAYOUT_WORDS];
 };
 
-/* False where that cannot be known, as of a leaf that autograd knows. */
+/* False where that cannot be known. */
 bool tc_layout_take(PyObject *tensor, struct tc_layout_print *out);
 bool tc_layout_is_as(PyObject *tensor, const struct tc_layout_print *print);
 

@@ -27,13 +27,26 @@ def _unlike(torch):
     return (*tensors, conjugated, conjugated.imag, torch.empty(2, device="meta"), torch.empty(2, layout=torch.sparse_coo, device="cpu"))
 
 
+def _known_to_autograd(torch):
+    """Leaves that want a gradient, and how many; then what has none of its own: a leaf that wants none any more, a view without one, a
+    result that keeps its own."""
+    leaves = [torch.empty(n, device="cpu", requires_grad=True) for n in (2, 3)]
+    was = torch.empty(2, device="cpu", requires_grad=True).requires_grad_(False)
+    with torch.no_grad():
+        view = leaves[0].view(2)
+    kept = leaves[1].view(3)
+    kept.retain_grad()
+    return (*leaves, was, view, kept), len(leaves)
+
+
 def find(torch):
     """Where a release has no such tensors torch is asked. TRAINCHECK_TEST_ASK=1 has it asked always, for tests that compare both ways."""
     if os.environ.get("TRAINCHECK_TEST_ASK") == "1":
         return
     try:
-        samples, unlike = _samples(torch), _unlike(torch)
+        samples, unlike, known = _samples(torch), _unlike(torch), _known_to_autograd(torch)
     except Exception:
         return
     if agent.find_layout(samples, unlike):
         agent.find_counts(unlike[0])
+        agent.find_flag(*known)
