@@ -15,6 +15,7 @@
 #include "collect/agent/look/kernel.h"
 #include "collect/agent/look/look.h"
 #include "collect/agent/say/line.h"
+#include "collect/agent/say/said.h"
 #include "collect/agent/torch/classes.h"
 #include "collect/agent/torch/identity.h"
 
@@ -52,8 +53,11 @@ static struct {
 /* Only plain tensors: a subclass may answer with code of the user. */
 static bool read_plain(PyObject *value, struct tc_tensor *tensor)
 {
-    const struct tc_class *class = tc_tensor_is(value) ? tc_class_of(Py_TYPE(value)) : NULL;
+    const struct tc_class *class;
 
+    if (tc_said_read(value, tensor))
+        return true;
+    class = tc_tensor_is(value) ? tc_class_of(Py_TYPE(value)) : NULL;
     if (class && !class->opaque && tc_tensor_read(value, tensor))
         return true;
     PyErr_Clear();

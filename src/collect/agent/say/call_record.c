@@ -128,6 +128,7 @@ static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
     asked.content = tc_agent.content && !is_init && span->api->role != TC_ROLE_FILL;
     asked.operands = asked.content && !asked.is_brief ? &operands : NULL;
     tc_agent.stats = has_stats && !is_init;
+    asked.is_lasting = tc_content_lasts(&asked);
     if (span->receiver) {
         tc_strbuf_adds(out, ",\"self\":");
         asked.is_unmade = span->api->role == TC_ROLE_MAKE;
@@ -186,6 +187,7 @@ void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyOb
                              .is_secret = span->api->flags & TC_API_SECRET};
 
     asked.content = tc_agent.content && !(span->api->flags & TC_API_UNWRITTEN);
+    asked.is_lasting = tc_content_lasts(&asked);
     tc_strbuf_adds(out, ",\"value\":");
     tc_encode_asked(out, result, NULL, &asked);
     if (span->api->flags & TC_API_ASK)

@@ -474,11 +474,21 @@ void tc_content_add(struct tc_strbuf *out, PyObject *tensor, const struct tc_ten
 
 /* ---- what is told again ---- */
 
-bool tc_content_is_lasting(const struct tc_asked *asked, int64_t serial)
+bool tc_content_lasts(const struct tc_asked *asked)
 {
-    return asked && asked->content && !asked->is_batch && !asked->digests && !asked->is_brief &&
+    return asked->content && !asked->is_batch && !asked->digests && !asked->is_brief &&
            !asked->is_noise && !asked->is_named && tc_agent.content == TC_CONTENT_BATCHES &&
-           !tc_agent.stats && serial && !is_known_batch(serial);
+           !tc_agent.stats;
+}
+
+bool tc_content_is_batch(int64_t serial)
+{
+    return is_known_batch(serial);
+}
+
+size_t tc_content_n_batches(void)
+{
+    return batches.next;
 }
 
 static bool is_shown(const struct tc_tensor *as)

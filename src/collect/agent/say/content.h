@@ -22,6 +22,7 @@ struct tc_asked {
     bool is_unmade;               /* before its __init__: its class alone */
     bool is_secret;               /* and of all texts the length */
     bool is_named;                /* objects by the names that the script has for them */
+    bool is_lasting;              /* tc_content_lasts() says so of all that stands above */
     struct tc_operands *operands; /* what is to be compared, or NULL */
 };
 
@@ -33,7 +34,10 @@ struct tc_content_taken {
     bool is_parameter;
     unsigned char bytes[64]; /* all, of few elements */
 };
-bool tc_content_is_lasting(const struct tc_asked *asked, int64_t serial);
+bool tc_content_lasts(const struct tc_asked *asked);
+/* But for the last batches; how many there were until now. */
+bool tc_content_is_batch(int64_t serial);
+size_t tc_content_n_batches(void);
 /* False where more is told than such few numbers. */
 bool tc_content_take(PyObject *tensor, const struct tc_tensor *as, struct tc_content_taken *out);
 bool tc_content_is_as(PyObject *tensor, const struct tc_tensor *as,

@@ -14,13 +14,13 @@
 #include <string.h>
 
 #include "collect/agent/say/array.h"
+#include "collect/agent/say/attrs.h"
 #include "collect/agent/say/names.h"
 #include "collect/agent/say/said.h"
 #include "collect/agent/say/scalar.h"
 #include "collect/agent/say/stats.h"
 #include "collect/agent/torch/classes.h"
 #include "collect/agent/torch/identity.h"
-#include "collect/agent/torch/modules.h"
 #include "collect/agent/torch/ours.h"
 #include "collect/agent/torch/tensor.h"
 
@@ -213,21 +213,19 @@ static void add_form(struct tc_strbuf *out, const struct tc_tensor *t)
     }
 }
 
-static void encode_tensor(struct encoder *e, PyObject *value)
+static bool is_lasting(const struct encoder *e, int64_t serial)
+{
+    return e->asked && e->asked->is_lasting && serial && !tc_content_is_batch(serial);
+}
+
+static void encode_tensor_anew(struct encoder *e, PyObject *value)
 {
     const struct tc_class *class = tc_class_of(Py_TYPE(value));
     bool is_read = class && !class->opaque;
     int64_t serial = is_read ? tc_identity_tensor(value) : tc_identity(value);
-    const bool is_lasting = is_read && tc_content_is_lasting(e->asked, serial);
-    const struct tc_tensor *known = tc_said_again(e->out, value, serial, is_lasting);
     const size_t at = e->out->size;
     bool is_kept = false;
     struct tc_tensor t;
-
-    if (known) {
-        put_operand(e, value, known);
-        return;
-    }
 
     tc_strbuf_adds(e->out, "{\"tensor\":");
     tc_strbuf_adds(e->out, class ? class->short_name : "\"?\"");
@@ -239,12 +237,23 @@ static void encode_tensor(struct encoder *e, PyObject *value)
         add_content(e, value, &t, serial);
         if (tc_agent.stats)
             tc_stats_add(e->out, value, &t);
-        is_kept = is_lasting;
+        is_kept = is_lasting(e, serial);
     }
     tc_strbuf_addc(e->out, '}');
     if (is_kept)
         tc_said_keep(value, serial, &t, e->out->text + at, e->out->size - at);
     tc_error_clear();
+}
+
+static void encode_tensor(struct encoder *e, PyObject *value)
+{
+    const struct tc_tensor *known =
+        e->asked && e->asked->is_lasting ? tc_said_again(e->out, value) : NULL;
+
+    if (known)
+        put_operand(e, value, known);
+    else
+        encode_tensor_anew(e, value);
 }
 
 static void add_more(struct encoder *e, Py_ssize_t n)
@@ -350,43 +359,6 @@ static void encode_dict(struct encoder *e, PyObject *value)
     tc_strbuf_addc(e->out, '}');
 }
 
-/* The mode of a module, which is of a root what it computes in. Not all have it in their dict. */
-static void add_training(struct encoder *e, PyObject *module, bool is_root)
-{
-    bool is_training = is_root ? tc_module_root_is_training(module) : tc_module_is_training(module);
-
-    tc_strbuf_adds(e->out, is_training ? "\"training\":true" : "\"training\":false");
-}
-
-static bool is_attr(PyObject *key, PyObject *value)
-{
-    return PyUnicode_Check(key) && PyUnicode_GET_LENGTH(key) &&
-           PyUnicode_READ_CHAR(key, 0) != '_' && tc_is_scalar(value);
-}
-
-/* The public scalar attributes of an instance; module: it is one, and `training` comes first. */
-static void add_attrs(struct encoder *e, PyObject *dict, PyObject *module, bool is_root)
-{
-    PyObject *key, *value;
-    Py_ssize_t pos = 0;
-    size_t n = 0;
-
-    if (module) {
-        add_training(e, module, is_root);
-        n++;
-    }
-    while (dict && PyDict_Next(dict, &pos, &key, &value)) {
-        if (!is_attr(key, value) ||
-            (module && PyUnicode_CompareWithASCIIString(key, "training") == 0))
-            continue;
-        if (n++)
-            tc_strbuf_addc(e->out, ',');
-        tc_encode_str(e->out, key);
-        tc_strbuf_addc(e->out, ':');
-        encode(e, value);
-    }
-}
-
 /* The first parameter group holds an optimizer's settings. New reference or NULL. */
 static PyObject *first_group(PyObject *optimizer)
 {
@@ -455,7 +427,7 @@ static void encode_object(struct encoder *e, PyObject *value, bool is_root)
     tc_strbuf_adds(e->out, ",\"attrs\":{");
     if (!e->asked || !e->asked->is_unmade) {
         dict = is_short(e) ? NULL : attrs_of(value, class);
-        add_attrs(e, dict, class->kind == TC_CLASS_MODULE ? value : NULL, is_root);
+        tc_attrs_add(e->out, dict, class->kind == TC_CLASS_MODULE ? value : NULL, is_root);
         Py_XDECREF(dict);
     }
     tc_strbuf_adds(e->out, "}}");

@@ -52,7 +52,7 @@ static void forget(struct tc_holes *holes)
 
 struct tc_strbuf *tc_line_begin(struct tc_thread *thread)
 {
-    if (thread->holes)
+    if (thread->holes && thread->holes->all.n)
         forget(thread->holes);
     tc_strbuf_reset(&thread->line);
     return &thread->line;

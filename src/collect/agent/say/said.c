@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect/agent/torch/identity.h"
+
 #define TEST_VARIABLE "TRAINCHECK_TEST_ANEW"
 
 #define N_SAID   64
@@ -20,6 +22,7 @@ struct said {
     const PyObject *tensor; /* for comparison alone; NULL: none yet */
     const PyTypeObject *type;
     int64_t serial;
+    size_t n_batches; /* that were met until it was known to be none */
     struct tc_tensor as;
     bool has_print;
     struct tc_layout_print print;
@@ -44,18 +47,42 @@ static bool is_off(void)
     return off;
 }
 
-const struct tc_tensor *tc_said_again(struct tc_strbuf *out, PyObject *tensor, int64_t serial,
-                                      bool is_lasting)
+static bool is_read_as(PyObject *tensor, const struct said *said)
 {
-    const struct said *said = place_of(tensor);
+    return said->tensor == tensor && said->type == Py_TYPE(tensor) &&
+           tc_tensor_is_as(tensor, &said->as, said->has_print ? &said->print : NULL);
+}
 
-    if (!is_lasting || said->tensor != tensor || said->serial != serial ||
-        said->type != Py_TYPE(tensor) ||
-        !tc_tensor_is_as(tensor, &said->as, said->has_print ? &said->print : NULL) ||
+/* A batch that is handed on is told otherwise. */
+static bool is_batch(struct said *said)
+{
+    const size_t n_batches = tc_content_n_batches();
+
+    if (said->n_batches != n_batches && tc_content_is_batch(said->serial))
+        return true;
+    said->n_batches = n_batches;
+    return false;
+}
+
+const struct tc_tensor *tc_said_again(struct tc_strbuf *out, PyObject *tensor)
+{
+    struct said *said = place_of(tensor);
+
+    if (!is_read_as(tensor, said) || said->serial != tc_identity_tensor(tensor) || is_batch(said) ||
         !tc_content_is_as(tensor, &said->as, &said->content))
         return NULL;
     tc_strbuf_add(out, said->text, said->size);
     return &said->as;
+}
+
+bool tc_said_read(PyObject *tensor, struct tc_tensor *out)
+{
+    const struct said *said = place_of(tensor);
+
+    if (!is_read_as(tensor, said))
+        return false;
+    *out = said->as;
+    return true;
 }
 
 void tc_said_keep(PyObject *tensor, int64_t serial, const struct tc_tensor *as, const char *text,
@@ -71,6 +98,7 @@ void tc_said_keep(PyObject *tensor, int64_t serial, const struct tc_tensor *as, 
     said->tensor = tensor;
     said->type = Py_TYPE(tensor);
     said->serial = serial;
+    said->n_batches = tc_content_n_batches();
     said->as = *as;
     said->has_print = tc_layout_take(tensor, &said->print);
     said->size = size;

@@ -11,9 +11,10 @@
 #include "collect/agent/say/content.h"
 
 /* Append what was said of the tensor: as it was read then, or NULL if something is not as it was.
- * is_lasting: as of what it is asked for. */
-const struct tc_tensor *tc_said_again(struct tc_strbuf *out, PyObject *tensor, int64_t serial,
-                                      bool is_lasting);
+ * It is asked for what lasts. */
+const struct tc_tensor *tc_said_again(struct tc_strbuf *out, PyObject *tensor);
+/* Is it still read as it was when it was said? Its elements may be others. */
+bool tc_said_read(PyObject *tensor, struct tc_tensor *out);
 /* Keep what was said of what it is asked for, which is lasting. as: as it was read. */
 void tc_said_keep(PyObject *tensor, int64_t serial, const struct tc_tensor *as, const char *text,
                   size_t size);

@@ -240,9 +240,11 @@ static bool has_shape(const struct tc_dlpack_view *view, const struct tc_tensor 
 bool tc_tensor_is_unlike(PyObject *tensor, const struct tc_tensor *as)
 {
     struct tc_dlpack_view view;
+    int64_t offset, n;
 
-    return !was_wrapped && tc_tensor_is_exact(tensor) && tc_layout_view(tensor, &view) &&
-           !has_shape(&view, as);
+    if (was_wrapped || !tc_tensor_is_exact(tensor) || !tc_layout_piece(tensor, &offset, &n))
+        return false;
+    return (size_t)n != as->n || (tc_layout_view(tensor, &view) && !has_shape(&view, as));
 }
 
 static bool is_viewed_as(PyObject *tensor, const struct tc_tensor *as)
