@@ -88,13 +88,36 @@ static enum relation compare(const struct tc_call_operand *a, const struct tc_ca
     return found;
 }
 
+/* The names of operands are few, and told as they were told last. */
+static void add_name(struct tc_strbuf *out, const char *name)
+{
+    static struct {
+        size_t n_name, size; /* 0: none yet */
+        char name[24], json[32];
+    } told[64];
+    const size_t n = strlen(name), i = (n * 31 + (unsigned char)name[n ? n - 1 : 0]) % 64;
+    const size_t at = out->size;
+
+    if (n && told[i].n_name == n && memcmp(told[i].name, name, n) == 0) {
+        tc_strbuf_add(out, told[i].json, told[i].size);
+        return;
+    }
+    tc_strbuf_add_json(out, name, n);
+    if (n > sizeof(told[i].name) || out->size - at > sizeof(told[i].json))
+        return;
+    told[i].n_name = n;
+    told[i].size = out->size - at;
+    memcpy(told[i].name, name, n);
+    memcpy(told[i].json, out->text + at, told[i].size);
+}
+
 static void add_pair(struct tc_strbuf *out, const struct tc_call_operand *a,
                      const struct tc_call_operand *b)
 {
-    tc_strbuf_adds(out, "[");
-    tc_strbuf_add_json(out, a->name, strlen(a->name));
+    tc_strbuf_addc(out, '[');
+    add_name(out, a->name);
     tc_strbuf_addc(out, ',');
-    tc_strbuf_add_json(out, b->name, strlen(b->name));
+    add_name(out, b->name);
     tc_strbuf_addc(out, ']');
 }
 
