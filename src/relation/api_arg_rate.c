@@ -31,7 +31,8 @@ struct steps {
 /* Of one process. */
 struct rates {
     struct tc_map optimizers; /* by serial: struct steps * */
-    bool has_loaded;
+    bool has_loaded, has_schedule;
+    struct tc_place schedule; /* where a line led one on last */
 };
 
 static void rates_release(void *of_process)
@@ -93,8 +94,11 @@ static void on_step(struct rates *rates, const struct tc_event *event, const str
     const size_t n = outcome_of(steps, event, rates->has_loaded, outcome);
 
     tc_sym_sort(outcome, n);
-    const struct tc_example example = {
-        .key = TC_SYM_F_SELF_LR, .situation = &tc_no_situation, .outcome = outcome, .n_outcome = n};
+    const struct tc_example example = {.key = TC_SYM_F_SELF_LR,
+                                       .situation = &tc_no_situation,
+                                       .outcome = outcome,
+                                       .n_outcome = n,
+                                       .detail = rates->has_schedule ? &rates->schedule : NULL};
     if (n)
         sink->example(sink->context, event, &example);
 }
@@ -102,7 +106,6 @@ static void on_step(struct rates *rates, const struct tc_event *event, const str
 static void rate_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
                          const struct tc_sink *sink)
 {
-    (void)symbols;
     if (!tc_is_subject(event))
         return;
     struct rates *rates = tc_process_state(state, event->process);
@@ -110,6 +113,11 @@ static void rate_observe(void *state, struct tc_strtab *symbols, const struct tc
         on_step(rates, event, sink);
     else if (event->call->role == TC_ROLE_LOAD)
         rates->has_loaded = true;
+    else if (event->call->role == TC_ROLE_SCHEDULER && !tc_is_by_torch(symbols, event->call) &&
+             !tc_call_is_within(event->call->parent, TC_ROLE_SCHEDULER)) {
+        rates->has_schedule = true;
+        tc_place_of(event, &rates->schedule);
+    }
 }
 
 const struct tc_source tc_source_rate = {.name = "rate",
@@ -128,9 +136,10 @@ const struct tc_source tc_source_rate = {.name = "rate",
     }
 
 static const struct tc_claim claims[] = {
-    CLAIM(TC_SYM_IS, TC_SYM_NOT_ZERO, TC_SYM_NOT_ZERO, TC_SYM_ZERO,
-          "no optimizer takes " TC_TEXT(TC_THIRD_TIME) " steps in a row at a rate of zero",
-          "lr was 0, and nothing changed, for " TC_TEXT(TC_THIRD_TIME) " steps in a row or more%r"),
+    CLAIM(
+        TC_SYM_IS, TC_SYM_NOT_ZERO, TC_SYM_NOT_ZERO, TC_SYM_ZERO,
+        "no optimizer takes " TC_TEXT(TC_THIRD_TIME) " steps in a row at a rate of zero",
+        "lr was 0, and nothing changed, for " TC_TEXT(TC_THIRD_TIME) " steps in a row or more%r%b"),
     CLAIM(TC_SYM_IS, TC_SYM_DISTINCT_VALUE, TC_SYM_DIFFERS, TC_SYM_EQUAL,
           "the first step of an optimizer does not have the square of the rate that it was given",
           "lr is initial_lr times itself%r"),

@@ -324,9 +324,11 @@ static void window_describe(const struct tc_strtab *symbols, const struct tc_par
         tc_strbuf_adds(out, ", in this order");
 }
 
-static void explain_missing(struct tc_strtab *symbols, const struct tc_invariant *invariant,
+/* Returns whether a forward in training mode is. */
+static bool explain_missing(struct tc_strtab *symbols, const struct tc_invariant *invariant,
                             const struct tc_example *example, struct tc_strbuf *out)
 {
+    bool is_training = false;
     size_t n = 0;
 
     for (size_t i = 0; i < invariant->n_params; i++) {
@@ -337,9 +339,11 @@ static void explain_missing(struct tc_strtab *symbols, const struct tc_invariant
             continue;
         tc_strbuf_adds(out, n++ ? " and " : "");
         tc_describe_call(symbols, param->name, out);
+        is_training |= param->name == TC_SYM_TRAINING_FORWARD;
     }
     if (n)
         tc_strbuf_adds(out, n == 1 ? " is missing; " : " are missing; ");
+    return is_training;
 }
 
 /* Of a step of many micro-batches the first are told. */
@@ -350,7 +354,7 @@ static void window_explain(struct tc_strtab *symbols, const struct tc_invariant 
                            struct tc_strbuf *out)
 {
     (void)event;
-    explain_missing(symbols, invariant, example, out);
+    const bool is_training = explain_missing(symbols, invariant, example, out);
     tc_strbuf_adds(out, "the step has ");
     struct tc_param param;
     size_t n = 0;
@@ -362,6 +366,10 @@ static void window_explain(struct tc_strtab *symbols, const struct tc_invariant 
     }
     if (n > SHOWN_CALLS)
         tc_strbuf_addf(out, " and %zu more", n - SHOWN_CALLS);
+    if (is_training && example->detail) {
+        tc_strbuf_adds(out, "; the mode was set last");
+        tc_explain_place(symbols, example->detail, out);
+    }
 }
 
 const struct tc_relation tc_api_sequence_window = {

@@ -26,6 +26,7 @@ struct schedule {
 struct restored {
     int64_t load;     /* id of the last load of a state in the midst of a schedule; 0: none */
     bool has_stepped; /* since then */
+    struct tc_place place;
 };
 
 /* Of one process. */
@@ -74,16 +75,20 @@ static bool is_in_midst(const struct tc_call *load)
            (rate < first || rate > first);
 }
 
-static void on_load(struct resumed *resumed, const struct tc_call *call)
+static void on_load(struct resumed *resumed, const struct tc_event *event)
 {
+    const struct tc_call *call = event->call;
     struct schedule *schedule = known(&resumed->schedules, call->self);
+    struct restored *restored;
 
-    if (schedule)
+    if (schedule) {
         schedule->is_loaded = true;
-    else if (is_in_midst(call))
-        *(struct restored *)tc_map_struct(&resumed->optimizers, (uint64_t)tc_serial_of(call->self),
-                                          sizeof(struct restored)) =
-            (struct restored){.load = call->id};
+    } else if (is_in_midst(call)) {
+        restored = tc_map_struct(&resumed->optimizers, (uint64_t)tc_serial_of(call->self),
+                                 sizeof(*restored));
+        *restored = (struct restored){.load = call->id};
+        tc_place_of(event, &restored->place);
+    }
 }
 
 static void on_step(struct resumed *resumed, const struct tc_call *call)
@@ -109,7 +114,8 @@ static void on_schedule(const struct tc_hearing *h, struct resumed *resumed)
     restored->load = 0;
     const int64_t last =
         tc_value_int(tc_value_get(tc_value_get(call->self, "attrs"), "last_epoch"), -1);
-    tc_answer(h, schedule->is_loaded || last != 0);
+    tc_answer_of(h, schedule->is_loaded || last != 0,
+                 (struct tc_example){.detail = &restored->place});
 }
 
 static void resumed_judge(const struct tc_hearing *h)
@@ -120,7 +126,7 @@ static void resumed_judge(const struct tc_hearing *h)
     if (call->role == TC_ROLE_MAKE)
         on_made(resumed, call);
     else if (call->role == TC_ROLE_LOAD)
-        on_load(resumed, call);
+        on_load(resumed, h->event);
     else if (call->role == TC_ROLE_STEP)
         on_step(resumed, call);
     else
@@ -147,7 +153,7 @@ const struct tc_relation_rule tc_rule_resumed = {
     .claim.support = TC_SUPPORT_RULE,
     .claim.expected = "a schedule does not begin anew where its optimizer was restored",
     .claim.seen = "the schedule began at its start, while the optimizer was loaded in the midst of "
-                  "one: the state of the schedule was not",
+                  "one, and the state of the schedule was not%b",
     .at = TC_AT(MAKE) | TC_AT(LOAD) | TC_AT(STEP) | TC_AT(SCHEDULER),
     .judge = resumed_judge,
 };

@@ -180,6 +180,8 @@ struct window_history {
     bool trains;            /* it has stepped a model */
     bool is_asked;          /* since its last step it ran a model with gradients, */
     bool rests;             /* whose norms are all frozen, in evaluation mode */
+    bool has_mode;
+    struct tc_place mode; /* where a line put a module into evaluation mode last */
 };
 
 struct window_state {
@@ -211,14 +213,27 @@ static void know(struct tc_tokens *known, const struct tc_strtab *symbols, tc_sy
     known->items[i] = token;
 }
 
+static void note_mode(struct window_history *history, const struct tc_event *event)
+{
+    const struct tc_call *call = event->call;
+
+    if (call->role != TC_ROLE_MODE || call->raised ||
+        tc_call_is_within(call->parent, TC_ROLE_MODE) ||
+        tc_value_is_true(tc_value_get(call->args, "mode")))
+        return;
+    history->has_mode = true;
+    tc_place_of(event, &history->mode);
+}
+
 static void on_call(struct window_state *s, struct tc_strtab *symbols, const struct tc_event *event)
 {
     const struct tc_call *call = event->call;
     const bool is_asked = call->is_root && !call->raised && !tc_value_get(call->ctx, "grad");
 
-    if (!is_asked && !tc_window_is_optional(call->role))
+    if (!is_asked && !tc_window_is_optional(call->role) && call->role != TC_ROLE_MODE)
         return;
     struct window_history *history = tc_process_state(s, event->process);
+    note_mode(history, event);
     if (tc_window_is_optional(call->role))
         know(&history->known, symbols, tc_known_class(symbols, call->fn));
     history->is_asked |= is_asked;
@@ -267,7 +282,8 @@ static void window_observe(void *state, struct tc_strtab *symbols, const struct 
     struct tc_example example = {.key = TC_SYM_STEP_WINDOW,
                                  .situation = &situation,
                                  .outcome = tokens.items,
-                                 .n_outcome = tokens.n};
+                                 .n_outcome = tokens.n,
+                                 .detail = history->has_mode ? &history->mode : NULL};
     sink->example(sink->context, event, &example);
     tc_vec_release(&tokens);
 }

@@ -318,6 +318,10 @@ static void add_name(const struct said *said, char letter, struct tc_strbuf *out
         tc_describe_call(said->symbols, said->example->member->descriptor, out);
     else if (letter == 'd')
         tc_strbuf_adds(out, tc_strtab_text(said->symbols, *(const tc_sym *)said->example->detail));
+    else if (letter == 'b' && said->example->detail)
+        tc_explain_place(said->symbols, said->example->detail, out);
+    else if (letter == 'b')
+        return;
     else if (letter == 'p')
         say_place(said, out);
     else if (letter == 'w')

@@ -48,9 +48,8 @@ struct tc_claim {
 
     /* %c the call, %o the other one, %l which came in its place, %k the kind, %a the attribute, %v
      * the variable, %d the detail, a symbol, %m the call of the window, %r the class of the
-     * receiver, %w what wrote to the variable,
-     * %p the call of the place and the function around it. seen NULL: the form's own explain says
-     * it. */
+     * receiver, %w what wrote to the variable, %p the call of the place and the function around it,
+     * %b the same of the detail, a place. seen NULL: the form's own explain says it. */
     const char *expected, *seen;
 };
 

@@ -16,6 +16,7 @@
 struct progress {
     bool has_trained;         /* since state was taken last */
     bool has_taken;           /* any state */
+    struct tc_place taken;    /* where, last */
     size_t n;                 /* weights that the load at hand has written to */
     int64_t copied_to_itself; /* the first of them that was; TC_NONE */
 };
@@ -41,7 +42,8 @@ static void on_load(const struct tc_hearing *h, struct progress *progress)
         serial == TC_NONE ? NULL : tc_process_variable(h->event->process, serial);
 
     if (progress->n && progress->has_taken && progress->has_trained && !h->event->call->raised)
-        tc_answer_of(h, serial == TC_NONE, (struct tc_example){.variable = copied});
+        tc_answer_of(h, serial == TC_NONE,
+                     (struct tc_example){.variable = copied, .detail = &progress->taken});
     progress->n = 0;
 }
 
@@ -52,6 +54,7 @@ static void copied_judge(const struct tc_hearing *h)
 
     if (call->role == TC_ROLE_SAVE) {
         progress->has_taken = true;
+        tc_place_of(h->event, &progress->taken);
         progress->has_trained = false;
     } else if (call->role == TC_ROLE_STEP) {
         progress->has_trained = true;
@@ -81,7 +84,7 @@ const struct tc_relation_rule tc_rule_copied = {
     .claim.expected =
         "what is loaded after training is a copy that was made before it, not the weights "
         "themselves",
-    .claim.seen = "%v was copied onto itself: a reference to weights that have trained on",
+    .claim.seen = "%v was copied onto itself: a reference to weights that have trained on%b",
     .at = TC_AT(SAVE) | TC_AT(STEP) | TC_AT(FILL) | TC_AT(LOAD) | TC_AT_RAISED,
     .judge = copied_judge,
 };
