@@ -17,7 +17,6 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "sets.md"
-RULES = "rules"
 
 HEAD = """# What the shipped sets hold
 
@@ -44,27 +43,33 @@ def reasons():
 
 def runs(of):
     many = " in several processes" if of.get("processes") == "many" else ""
-    return f"For runs that import {' or '.join(of['packages'])}{many}."
+    met = ", and do some of what it speaks of" if of.get("met") else ""
+    return f"For runs that import {' or '.join(of['packages'])}{many}{met}."
 
 
 def table(head, rows):
     return ["| " + " | ".join(head) + " |", "|---" * len(head) + "|", *("| " + " | ".join(row) + " |" for row in rows)]
 
 
-def rules(subjects):
-    of, items = read_set(RULES)
+def rules(names, subjects):
+    """The sets of rules, each with its subjects."""
     why = reasons()
-    lines = [f"## @{RULES}", "", runs(of), "", "By hand, each with a case of `tests/relations` and public reports.", ""]
-    texts = {}
-    for item in items:
-        texts.setdefault(item["relation"], []).append(item["text"])
-    missing = set(texts) ^ {name for names in subjects.values() for name in names}
+    lines, met = [], set()
+    for name in names:
+        of, items = read_set(name)
+        lines += [f"## @{name}", "", runs(of), "", "By hand, each with a case of `tests/relations` and public reports.", ""]
+        texts = {}
+        for item in items:
+            texts.setdefault(item["relation"], []).append(item["text"])
+        met |= set(texts)
+        for subject, forms in subjects.items():
+            rows = [[f"`{form}`", texts[form][0] + (f", and {len(texts[form]) - 1} more" if len(texts[form]) > 1 else ""), *why[form]]
+                    for form in forms if form in texts]
+            if rows:
+                lines += [f"### {subject.capitalize()}", "", *table(["rule", "what it says", "what is wrong otherwise", "reported"], rows), ""]
+    missing = met ^ {form for forms in subjects.values() for form in forms}
     if missing:
-        sys.exit(f"sets_page.py: invariants/sets.json and rules.jsonl differ in {', '.join(sorted(missing))}")
-    for subject, names in subjects.items():
-        rows = [[f"`{name}`", texts[name][0] + (f", and {len(texts[name]) - 1} more" if len(texts[name]) > 1 else ""), *why[name]]
-                for name in names]
-        lines += [f"### {subject.capitalize()}", "", *table(["rule", "what it says", "what is wrong otherwise", "reported"], rows), ""]
+        sys.exit(f"sets_page.py: invariants/sets.json and the sets of rules differ in {', '.join(sorted(missing))}")
     return lines
 
 
@@ -85,7 +90,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     document = json.loads((ROOT / "invariants" / "sets.json").read_text())
-    lines = rules(document["subjects"])
+    lines = rules(document["rules"], document["subjects"])
     for name in sorted(document["sets"]):
         lines += learned(name)
     lines += left_out(document["left_out"])

@@ -156,6 +156,10 @@ static bool decide(const struct tc_choice *choice, const struct tc_choice_set *s
         tc_strbuf_adds(why, "the trace does not say what was imported");
         return true;
     }
+    if (has_package(s) && file->is_if_met && !s->is_triggered) {
+        tc_strbuf_adds(why, "nothing of what it speaks of was met");
+        return false;
+    }
     if (has_package(s) && (!file->is_for_many || choice->world > 1)) {
         for (size_t i = 0; i < file->n_packages; i++)
             if (s->versions[i]) {

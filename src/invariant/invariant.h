@@ -80,6 +80,7 @@ struct tc_invariant_file {
     const char **packages; /* for runs that import one of these; none: for all */
     size_t n_packages;
     bool is_for_many;  /* for runs of several processes */
+    bool is_if_met;    /* for runs that do what it speaks of */
     const char *torch; /* version of torch that the invariants were learned with, or NULL */
     bool is_optional;  /* @all stood for it: it counts where it is for the run */
 };

@@ -339,7 +339,7 @@ static void set_heading(struct tc_invariant_set *set, struct tc_json *take)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* {"packages":["torch"],"processes":"many"} */
+/* {"packages":["torch"],"processes":"many"}, or "met":true */
 static void read_for(struct tc_invariant_set *set, const struct tc_json *header)
 {
     struct tc_invariant_file *file = set->files.items[set->files.n - 1];
@@ -354,6 +354,7 @@ static void read_for(struct tc_invariant_set *set, const struct tc_json *header)
         if (tc_json_is_string(p))
             file->packages[file->n_packages++] = copy_text(set, p);
     file->is_for_many = processes && !strcmp(processes, "many");
+    file->is_if_met = tc_json_to_bool(tc_json_get(runs, "met"), false);
     file->torch = copy_text(set, tc_json_get(tc_json_get(header, "learned_with"), "torch"));
 }
 

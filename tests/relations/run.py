@@ -12,7 +12,7 @@ relation EventContain/some. Its case.py writes traces with trace_writer.py:
   fine*(folder)       not learned from, but must be silent too
   broken(folder)      must raise what expected_violations says; may be absent
   OPTIONS             more arguments of traincheck-infer
-  RULE = True         judged by what the shipped set @rules says of the form, of which nothing is learned
+  RULE = True         judged by what the shipped sets of rules say of the form, of which nothing is learned
 
 Beside it stand, written by hand from docs/relations.md:
 
@@ -41,7 +41,7 @@ import traceback
 import invariant_file
 
 HERE = pathlib.Path(__file__).resolve().parent
-RULES = HERE.parents[1] / "invariants" / "rules.jsonl"
+INVARIANTS = HERE.parents[1] / "invariants"
 
 
 class Failure(Exception):
@@ -129,11 +129,12 @@ def invariants_of(module, relation, healthy, bin_dir, work):
 
 
 def shipped(relation, work):
-    """What the set @rules says of one form."""
-    head, *lines = RULES.read_text(encoding="utf-8").splitlines()
+    """What the sets of rules say of one form."""
+    names = json.loads((INVARIANTS / "sets.json").read_text(encoding="utf-8"))["rules"]
+    head, *lines = [line for name in names for line in (INVARIANTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
     invariants, failed = work / "invariants.jsonl", work / "failed.jsonl"
     work.mkdir(parents=True, exist_ok=True)
-    invariants.write_text("\n".join([head, *(x for x in lines if json.loads(x)["relation"] == relation)]) + "\n", encoding="utf-8")
+    invariants.write_text("\n".join([head, *(x for x in lines if json.loads(x).get("relation") == relation)]) + "\n", encoding="utf-8")
     failed.write_text("", encoding="utf-8")
     return invariants, failed
 

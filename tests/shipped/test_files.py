@@ -23,10 +23,12 @@ class Files(unittest.TestCase):
     def setUp(self):
         self.plan = sets.Plan()  # itself refuses a pipeline without a role, and one with two
         self.files = {name: harness.read_lines(sets.HERE / f"{name}.jsonl") for name in self.plan.sets}
-        self.rules = harness.read_lines(sets.HERE / "rules.jsonl")
+        self.names = json.loads((sets.HERE / "sets.json").read_text())["rules"]
+        self.heads = {name: harness.read_lines(sets.HERE / f"{name}.jsonl")[0] for name in self.names}
+        self.rules = [line for name in self.names for line in harness.read_lines(sets.HERE / f"{name}.jsonl")[1:]]
 
     def test_every_file_is_one_of_the_sets(self):
-        self.assertEqual({p.stem for p in sets.HERE.glob("*.jsonl")}, {"rules", *self.plan.sets})
+        self.assertEqual({p.stem for p in sets.HERE.glob("*.jsonl")}, {*self.names, *self.plan.sets})
 
     def test_headers_say_whom_a_set_is_for_and_what_it_was_learned_from(self):
         for name, (header, *_) in self.files.items():
@@ -49,7 +51,7 @@ class Files(unittest.TestCase):
 
     def test_each_rule_is_told_of_and_has_healthy_scripts_that_come_close(self):
         readme = (sets.HERE / "README.md").read_text().partition(sets.MARK)[0]
-        for form in sorted({line["relation"] for line in self.rules[1:]}):
+        for form in sorted({line["relation"] for line in self.rules}):
             with self.subTest(form):
                 self.assertRegex(readme, rf"\n\| `{form}` \| \S.*\|")
                 cases = [f.read_text() for f in (CASES / form.replace("/", "_")).glob("*/case.py")]
@@ -57,8 +59,9 @@ class Files(unittest.TestCase):
                 self.assertGreaterEqual(sum(close), 3)
 
     def test_a_rule_holds_in_every_context_and_is_learned_of_none(self):
-        self.assertEqual(self.rules[0]["for"], {"packages": ["torch"]})
-        for line in self.rules[1:]:
+        for name, head in self.heads.items():
+            self.assertEqual(head["for"], {"packages": ["torch"], **({} if name == "rules" else {"met": True})})
+        for line in self.rules:
             self.assertEqual(set(line), {"relation", "params", "text"}, line["text"])
 
     def test_files_are_small(self):
@@ -79,8 +82,8 @@ class Files(unittest.TestCase):
                                capture_output=True, text=True)
             summary = json.loads((pathlib.Path(folder) / "report/violations_summary.json").read_text())
         self.assertEqual(p.returncode, 3, p.stderr)  # nothing was judged: the trace holds no call
-        self.assertEqual([s["name"] for s in summary["sets"] if s["chosen"]], [f"@{n}" for n in sorted(["rules", *self.files])])
-        self.assertEqual(summary["counts"]["invariants"], sum(len(lines) - 1 for lines in [self.rules, *self.files.values()]))
+        self.assertEqual([s["name"] for s in summary["sets"] if s["chosen"]], [f"@{n}" for n in sorted([*self.names, *self.files])])
+        self.assertEqual(summary["counts"]["invariants"], len(self.rules) + sum(len(lines) - 1 for lines in self.files.values()))
         self.assertEqual(summary["counts"]["unchecked"], 0)
 
 
