@@ -120,6 +120,14 @@ AGAIN = """
         show(batch, kept[step // 2])
     torch.vmap(lambda x: show(x) or x)(torch.ones(2, 3, requires_grad=True))
     show(few, *kept[:3])
+    layer, ones = torch.nn.LeakyReLU(0.1), torch.ones(4)
+    for change in (lambda: setattr(layer, "negative_slope", 0.5), lambda: layer.__dict__.update(negative_slope=0.25), layer.eval, layer.train,
+                   lambda: setattr(layer, "name", "first"), lambda: delattr(layer, "name"), lambda: setattr(layer, "inplace", True)):
+        layer(ones), layer(ones)
+        change()
+    layer(ones)
+    for i in range(50):  # each dict where the one before stood
+        torch.nn.LeakyReLU(i / 100)(torch.ones(4))
 """
 
 # Storages that are met again when no tensor that showed them is left, and many that are not.

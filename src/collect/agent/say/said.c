@@ -38,7 +38,7 @@ static struct said *place_of(const PyObject *tensor)
     return &all[(uintptr_t)tensor / 16 % N_SAID];
 }
 
-static bool is_off(void)
+bool tc_said_is_off(void)
 {
     static int off = -1;
 
@@ -90,7 +90,7 @@ void tc_said_keep(PyObject *tensor, int64_t serial, const struct tc_tensor *as, 
 {
     struct said *said = place_of(tensor);
 
-    if (size > MAX_TEXT || is_off())
+    if (size > MAX_TEXT || tc_said_is_off())
         return;
     said->tensor = NULL;
     if (!tc_content_take(tensor, as, &said->content))
