@@ -566,6 +566,21 @@ for step in range(3):
 """
 
 
+TAUGHT = HEADER + """
+teacher, model = nn.Linear(3, 2), nn.Linear(3, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+for step in range(3):
+    with torch.no_grad():
+        print(model(torch.ones(7, 3)).sigmoid().mean())  # an evaluation, while gradients of the last step are there
+    optimizer.zero_grad()
+    x = torch.randn(6, 3)
+    with torch.no_grad():
+        wanted = teacher(x).tanh()
+    (model(x) - wanted).square().mean().backward()
+    optimizer.step()
+"""
+
+
 OWNED = HEADER + """
 rank, world = 0, 1
 if "WORLD_SIZE" in os.environ:
@@ -608,6 +623,13 @@ class TestAnyOptimizer(VerdictCase):
             self.assertEqual([c["data"] for c in plan.consts.values() if c["n"] == 10], [[0.0]])
         code, text = self.verdict("two", "single")
         self.assertEqual(code, 0, text)
+
+    def test_what_a_frozen_teacher_computes_before_is_part_of_the_step(self):
+        self.plan(TAUGHT)
+        plan, = self.read()
+        self.assertEqual((plan.head["step"], len(plan.named("aten.tanh"))), (2, 1))  # exact, where a float was rounded
+        self.assertEqual(plan.named("aten.sigmoid"), [])
+        self.assertNotIn("weight.grad", plan.inits)
 
     def test_a_parameter_may_be_in_the_optimizer_of_another_rank(self):
         self.plan(OWNED, folder="single")

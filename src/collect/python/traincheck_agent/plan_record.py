@@ -140,6 +140,7 @@ class Recorder:
         self.lines = {}       # autograd's sequence number -> (line, module, callers)
         self.values = {}      # lines at which Python reads a number that depends on a symbol
         self.kept_state = None  # of a step by hand: see plan_hand
+        self.n_prelude = 0  # how many operators came before the first call with gradients
         self.data_sizes = set()  # of the dimensions of batches and tables, but for features
         self.group_sizes = set()
         self._take_over()
@@ -150,6 +151,20 @@ class Recorder:
         self.ops, self.consts = list(self.exchanges), list(consts)
         self.storages = {key: number for key, number in numbers.items() if key in self.exchanged}
         self.kept += [self.exchanged[key] for key in self.storages]
+
+    def prune_prelude(self):
+        """Drop what is computed before the first call with gradients, as by an evaluation, if nothing reads it."""
+        kept, needed = self.ops[self.n_prelude:], {line["t"][1] for line in self.inits}
+        needed.update(t[1] for op, _ in kept for t in _references(op["a"]))
+        for entry in reversed(self.ops[:self.n_prelude]):
+            op = entry[0]
+            if op["op"].startswith("aten.") and "value" not in op and not any(t[1] in needed for t in _references(op["out"])):
+                continue
+            needed.update(t[1] for t in _references(op["a"]))
+            kept.insert(0, entry)
+        if len(kept) < len(self.ops):
+            self.consts = [line for line in self.consts if line["const"] in needed]
+        self.ops = kept
 
     def set_exchanges_aside(self):
         """Before restart(): what it takes over."""
@@ -239,10 +254,10 @@ class Recorder:
         flat = torch.as_strided(tensor.detach(), (n,), (1,), 0)
         self._add_const(self.symbol(tensor)[1], flat, key_of(tensor))
 
-    def fill_gaps(self):
-        """Constants where storages of what the step starts from hold more: the end of a padded buffer."""
+    def fill_gaps(self, start):
+        """Constants where storages of what the step starts from hold more: the end of a padded buffer. start: of inits."""
         covered = {}
-        for line in self.inits:
+        for line in self.inits[start:]:
             covered.setdefault(line["t"][1], []).append(line["t"])
         for storage in self.kept:
             number = self.storages.get(storage._cdata)
@@ -382,7 +397,10 @@ class Recorder:
         if self.derived is None:
             return
         read = tensors_in(args, [])
-        self.of_parameters.update(key_of(local(t)) for t in read if is_parameter(t))
+        for tensor in read:
+            if is_parameter(tensor) and key_of(local(tensor)) not in self.of_parameters:
+                self.of_parameters.add(key_of(local(tensor)))
+                self.kept.append(local(tensor).untyped_storage())  # the address of one that is replaced is not used twice
         keys = {key_of(local(t)) for t in read}
         if keys & self.of_parameters or keys & self.derived:
             for tensor in tensors_in(result, []):

@@ -3,7 +3,8 @@
 
 Each step up to the wanted one is recorded, and the last whole one is kept: the script may have no more. A step begins with the first call of a module (or operator on a parameter, or receive) with gradients enabled after an
 optimizer's step, and ends before the next one, before an evaluation or a checkpoint, or with the script. So what a
-script does with the parameters right after optimizer.step() belongs to the step. Where no optimizer trains the model, the
+script does with the parameters right after optimizer.step() belongs to the step. From the second step on one begins with a
+call without gradients, too: a frozen teacher's, say, whose numbers would be rounded. What nothing reads of that is dropped. Where no optimizer trains the model, the
 first write to a parameter after a backward is the optimizer's step."""
 import atexit
 import gc
@@ -52,6 +53,7 @@ class Capture:
         self.recorder = Recorder()
         self.recorder.touched = self._touched
         self.step, self.is_within, self.has_stepped, self.depth = 0, False, False, 0
+        self.is_prelude = False  # what runs of the step so far has no gradients
         self.is_by_hand, self.has_backward, self.owned = False, False, set()
         self.kept = None  # (head, lines) of the last whole step
         self.earlier = set(), ()  # of a step by hand: keys of what the one before wrote, and their storages
@@ -116,7 +118,7 @@ class Capture:
         if self._is_here():
             if not self.recorder.modules:
                 self._maybe_finish()
-                if torch.is_grad_enabled():
+                if torch.is_grad_enabled() or self.step:
                     self._forward()
             self.recorder.modules.append(id(module))
 
@@ -126,7 +128,7 @@ class Capture:
 
     def _touched(self, traits, args):
         """An operator is about to run: does a step begin with it, and so the one before end?"""
-        if self.is_within:
+        if self.is_within and not self.is_prelude:
             if self.is_by_hand:
                 self._look_for_step(traits, args)
             return
@@ -152,14 +154,19 @@ class Capture:
         self.has_stepped = self.recorder.active
 
     def _forward(self):
-        if self.is_within:
-            return
-        self.is_within = True
-        self.step += 1
-        if self.step == 1:
-            self._first_step()
-        if self.step <= self.wanted:
-            self._begin()
+        is_first = not self.is_within
+        if is_first:
+            self.is_within = self.is_prelude = True
+            self.step += 1
+            if self.step == 1:
+                self._first_step()
+            if self.step <= self.wanted:
+                self._begin()
+        if self.is_prelude and sys.modules["torch"].is_grad_enabled():
+            self.is_prelude = False
+            if self.step <= self.wanted:
+                self._begin_grads()
+                self.recorder.n_prelude = 0 if is_first else len(self.recorder.ops)
 
     def _before_step(self, optimizer, _args, _kwargs):
         self.depth += 1
@@ -266,9 +273,6 @@ class Capture:
                      "torch": sys.modules["torch"].__version__, "script": " ".join(process.arguments() or []), "step": self.step}
         for name, parameter in self.names.tensors.items():
             self._init("param", name, parameter, parameter, name)
-        for name, parameter in self.names.tensors.items():
-            if parameter.grad is not None and local(parameter.grad).count_nonzero():  # what zero_grad has left is a constant
-                self._init("state", name + ".grad", parameter.grad, parameter, name)
         for name, buffer in self.names.buffers.items():
             self._begin_buffer(name, buffer)
         for optimizer in optimizers:
@@ -278,8 +282,19 @@ class Capture:
             self.recorder.kept_state = plan_hand.Kept(self.names.tensors, self.recorder.derived or (), self.earlier[0],
                                                       self._give_up)
             self.recorder.derived = None
-        self.recorder.fill_gaps()
+        self.recorder.fill_gaps(0)
         self.recorder.active = self.recorder.in_step = True
+
+    def _begin_grads(self):
+        """Those of the steps before; what zero_grad has left is a constant, or was written since the step began."""
+        recorder = self.recorder
+        recorder.active, known, start = False, set(recorder.storages), len(recorder.inits)
+        for name, parameter in self.names.tensors.items():
+            grad = parameter.grad
+            if grad is not None and key_of(local(grad)) not in known and local(grad).count_nonzero():
+                self._init("state", name + ".grad", grad, parameter, name)
+        recorder.fill_gaps(start)
+        recorder.active = True
 
     def _begin_buffer(self, name, buffer):
         """One that the steps before have changed is a symbol; others are constants."""
@@ -342,6 +357,7 @@ class Capture:
     def _lines(self):
         recorder = self.recorder
         references = recorder.settle([snapshot for _, _, snapshot in self.grads])
+        recorder.prune_prelude()
         self.head["notes"] = self.job.notes + _notes(recorder)
         yield self.head
         yield from recorder.consts
