@@ -3,8 +3,9 @@
  * callers.c - which call of a helper is meant, and what reads a value next
  *
  * The line of an operator may be that of a function that the script calls in many places. Then it
- * tells little, and the lines that called it are told, as many as make it one of its kind. What is
- * missing after a line is missing before the next one that reads its value.
+ * tells little, and the lines that called it are told, as many as make it one of its kind. Of a
+ * backward that a script has written, the line that applied the function is told. What is missing
+ * after a line is missing before the next one that reads its value.
  */
 #include "plan/program.h"
 
@@ -24,15 +25,25 @@ static bool is_ambiguous(const struct tc_plan_program *p, const struct tc_plan_o
     return false;
 }
 
+/* Where the line ends that begins at n. */
+static size_t end_of_line(const char *via, size_t n)
+{
+    const char *next = strstr(via + n, TC_PLAN_CALLED_FROM),
+               *back = strstr(via + n, TC_PLAN_BACKWARD_OF);
+
+    next = back && (!next || back < next) ? back : next;
+    return next ? (size_t)(next - via) : strlen(via);
+}
+
 size_t tc_plan_callers_told(const struct tc_plan_program *p, const struct tc_plan_op *op)
 {
+    const char *back = strstr(op->via, TC_PLAN_BACKWARD_OF);
     size_t n = 0;
 
-    for (unsigned k = 0; k < MOST && op->via[n] && is_ambiguous(p, op, n); k++) {
-        const char *rest = op->via + n + (n ? strlen(TC_PLAN_CALLED_FROM) : 0);
-        const char *next = strstr(rest, TC_PLAN_CALLED_FROM);
-        n = next ? (size_t)(next - op->via) : strlen(op->via);
-    }
+    if (back)
+        n = end_of_line(op->via, (size_t)(back - op->via) + strlen(TC_PLAN_BACKWARD_OF));
+    for (unsigned k = 0; k < MOST && op->via[n] && is_ambiguous(p, op, n); k++)
+        n = end_of_line(op->via, n + (n ? strlen(TC_PLAN_CALLED_FROM) : 0));
     return n;
 }
 
@@ -42,7 +53,7 @@ void tc_plan_add_callers(const struct tc_plan_program *p, const struct tc_plan_o
     size_t n = tc_plan_callers_told(p, op);
 
     if (n)
-        tc_strbuf_addf(out, ", called at %.*s", (int)n, op->via);
+        tc_strbuf_addf(out, "%s%.*s", *op->via == ',' ? "" : ", called at ", (int)n, op->via);
 }
 
 size_t tc_plan_next_reader(const struct tc_plan_program *p, size_t op, uint32_t storage)

@@ -72,6 +72,7 @@ struct tc_plan_argument {
 struct tc_rule;
 
 #define TC_PLAN_CALLED_FROM ", from "
+#define TC_PLAN_BACKWARD_OF ", in the backward of " /* before the line that applied it */
 
 struct tc_plan_op {
     const char *name; /* "aten.add.Tensor" */
@@ -81,8 +82,9 @@ struct tc_plan_op {
     const struct tc_plan_tensor *const *reads; /* all tensors among its arguments */
     uint32_t n_outs, n_reads, n_args;
     const char *src, *node, *mod; /* "" if unknown */
-    const char *via;              /* lines that called that of src, ", from " between them; "" */
-    uint64_t line;                /* of the plan file */
+    const char *via; /* lines that called that of src, ", from " between them; "". The line that
+                        applied a function of autograd whose backward it is, after BACKWARD_OF */
+    uint64_t line;   /* of the plan file */
     int64_t rng[2];
     uint64_t attributes; /* of one without a rule: hash of its arguments but for elements */
     bool draws, has_value;

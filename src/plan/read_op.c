@@ -216,15 +216,21 @@ static const struct tc_rule *rule_of(struct tc_plan_set *set, const char *name)
     return (const struct tc_rule *)(uintptr_t)*rule;
 }
 
+static void add_lines(const struct tc_value *lines, const char *before, struct tc_strbuf *text)
+{
+    for (uint32_t i = 0; lines && lines->kind == TC_VALUE_ARRAY && i < lines->n; i++) {
+        struct tc_str line = tc_value_str(&lines->items[i]);
+        tc_strbuf_addf(text, "%s%.*s", i ? TC_PLAN_CALLED_FROM : before, (int)line.size, line.text);
+    }
+}
+
 /* As one text: it is compared as a whole. */
-static const char *read_callers(struct tc_plan_reader *r, const struct tc_value *via)
+static const char *read_callers(struct tc_plan_reader *r, const struct tc_value *op)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    for (uint32_t i = 0; via && via->kind == TC_VALUE_ARRAY && i < via->n; i++) {
-        struct tc_str line = tc_value_str(&via->items[i]);
-        tc_strbuf_addf(&text, "%s%.*s", i ? TC_PLAN_CALLED_FROM : "", (int)line.size, line.text);
-    }
+    add_lines(tc_value_get(op, "via"), "", &text);
+    add_lines(tc_value_get(op, "back"), TC_PLAN_BACKWARD_OF, &text);
     const char *kept = tc_read_text(r, (struct tc_str){text.text, (uint32_t)text.size});
     tc_strbuf_release(&text);
     return kept;
@@ -247,7 +253,7 @@ enum tc_status tc_plan_read_op(struct tc_plan_reader *r, const struct tc_value *
         op.src = tc_read_text(r, tc_value_str(&src->items[0]));
         op.node = tc_read_text(r, tc_value_str(&src->items[1]));
     }
-    op.via = read_callers(r, tc_value_get(v, "via"));
+    op.via = read_callers(r, v);
     op.draws = rng && rng->kind == TC_VALUE_ARRAY && rng->n == 2;
     for (int i = 0; op.draws && i < 2; i++)
         op.rng[i] = tc_value_int(&rng->items[i], 0);

@@ -64,9 +64,19 @@ def callers(frame, stops_at_engine):
         frame = frame.f_back
         if frame is None or (stops_at_engine and frame.f_code.co_name == "_engine_run_backward"):
             break
-        if _kind(frame.f_code.co_filename) == "user":
-            found.append(_text(frame).partition(", in ")[0])
+        text = _text(frame).partition(", in ")[0] if _kind(frame.f_code.co_filename) == "user" else None
+        if text is not None and text not in found[-1:]:  # a comprehension stands in the line of its function
+            found.append(text)
     return tuple(found)
+
+
+def applied(frame):
+    """The line that has applied the function of autograd whose forward runs, and its callers; () if there is none."""
+    while frame is not None:
+        if frame.f_code.co_name == "apply" and _kind(frame.f_code.co_filename) == "torch":
+            return callers(frame, False)
+        frame = frame.f_back
+    return ()
 
 
 def _text(frame):

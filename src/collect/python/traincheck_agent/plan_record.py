@@ -137,7 +137,7 @@ class Recorder:
         # Storages, so that no address is used twice. Not tensors: autograd copies a gradient that others refer to.
         self.kept = []
         self.constants = {}   # digest of contents -> reference
-        self.lines = {}       # autograd's sequence number -> (line, module, callers)
+        self.lines = {}       # autograd's sequence number -> (line, module, callers, lines that applied the function)
         self.values = {}      # lines at which Python reads a number that depends on a symbol
         self.kept_state = None  # of a step by hand: see plan_hand
         self.n_prelude = 0  # how many operators came before the first call with gradients
@@ -294,17 +294,21 @@ class Recorder:
     # ---- where it stands
 
     def place(self, node):
-        """(line, module, callers) of what runs now: for autograd's own work those of the forward it belongs to."""
+        """(line, module, callers, lines that applied it) of what runs now: for autograd's own work those of the forward it
+        belongs to; for a backward that the script has written its own, and those that applied the function."""
         line, via = self._line(node is not None)
-        module = self.modules[-1] if self.modules else None
+        module, applied = self.modules[-1] if self.modules else None, ()
         if node is not None and (line is None or not self.modules):
             found = self.lines.get(getattr(node, "_sequence_nr", int)())
             if found is not None:
                 module = found[1] if module is None else module
-                return (line, module, via) if line else (found[0], module, found[2])
+                if not line:
+                    return found[0], module, found[2], ()
+                if isinstance(node, sys.modules["torch"].autograd.function.BackwardCFunction):
+                    applied = found[3]
         if not line:
             line, via = self._line(False)
-        return (line or "", module, via)
+        return line or "", module, via, applied
 
     def _line(self, stops_at_engine):
         line, frame = plan_lines.current(sys._getframe(3), stops_at_engine, bool(self.modules))
@@ -414,7 +418,7 @@ class Recorder:
         if torch._C._current_autograd_node() is None:
             seq = torch.autograd._get_sequence_nr() - 1
             if seq not in self.lines:
-                self.lines[seq] = self.place(None)
+                self.lines[seq] = (*self.place(None)[:3], plan_lines.applied(sys._getframe(2)))
 
     def _is_symbolic(self, traits, named):
         """Does the result depend on a parameter or another rank?"""
@@ -456,7 +460,7 @@ class Recorder:
         known = [t for t in tensors_in(list(named.values()), []) if self.is_known(t)]
         if all(key_of(local(t)) in self.concrete for t in known):
             return result
-        line, module, _ = self.place(sys.modules["torch"]._C._current_autograd_node())
+        line, module, *_ = self.place(sys.modules["torch"]._C._current_autograd_node())
         if traits.short == "_local_scalar_dense":
             op = {"op": traits.name, "a": {"self": self.symbol(known[0])}, "out": [], "src": [line, ""],
                   "value": number(result)}
@@ -494,11 +498,13 @@ class Recorder:
         if encoded is None:
             encoded = {name: self._encode(value, True) for name, value in named.items()}
         self._add_group(named, encoded)
-        line, module, via = self.place(node)
+        line, module, via, applied = self.place(node)
         op = {"op": traits.name, "a": encoded, "out": self._outputs(traits, named, result, before),
               "src": [line, node.name() if node is not None else ""]}
         if via:
             op["via"] = list(via)
+        if applied:
+            op["back"] = list(applied)
         if rng is not None:
             op["rng"] = rng
         self._mark(traits, named, given, symbolic)

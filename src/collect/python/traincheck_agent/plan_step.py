@@ -213,7 +213,7 @@ class Capture:
 
     def _give_up(self, what):
         """The script keeps something that has no place in the single-device job."""
-        line, _, _ = self.recorder.place(None)
+        line, *_ = self.recorder.place(None)
         why = f"{line}: the script keeps {what}: it has no place in the single-device job"
         if self.kept is not None:
             self._write_kept(f"{why}, so step {self.kept[0]['step']} is captured")
