@@ -212,7 +212,7 @@ static bool is_sum_over(const struct tc_story *s, const struct tc_plan_op *op,
 
     if (op->rule->kind != TC_RULE_COLLECTIVE || group < 0 || !strstr(op->name, "reduce"))
         return false;
-    uint32_t number = s->rank->groups[s->program->groups.items[group]];
+    uint32_t number = s->rank->groups[group];
     for (unsigned a = 0; a < s->grid.n_axes; a++)
         for (size_t i = 0; r->axes[a].kind == TC_PARTIAL && i < s->rank->mesh.n; i++)
             if (s->rank->mesh.items[i].group == number &&
