@@ -2,7 +2,8 @@
 /*
  * attempts.c - changes of a wrong job that are tried, and what each gives
  *
- * First come changes at the sites that findings name: a reduction more or less, a factor,
+ * First come reductions and factors that one device does not have: without them, or over other
+ * ranks. Then come changes at the sites that findings name: a reduction more or less, a factor,
  * another exchange. Then come changes of what ranks exchange or multiply by anywhere else. Each
  * is evaluated as a patched job, with results judged apart from the verdict that is explained.
  */
@@ -123,6 +124,18 @@ static void add_others(struct tc_repair *r, uint32_t site, const struct tc_plan_
     add(r, site, (struct tc_patch){TC_PATCH_REVERSED, TC_NO_SYM, 1, 1, 0, 0});
 }
 
+/* What one device does not run, and may be there once too often, or over the wrong ranks. */
+static void add_surplus(struct tc_repair *r, uint32_t site, const struct tc_plan_op *op)
+{
+    if (!may_be_left_out(op) || tc_repair_is_run_by_single(r, op))
+        return;
+    for (uint32_t k = 0; k < op->n_reads && k < 2; k++)
+        if (!k || op->rule->kind != TC_RULE_COLLECTIVE)
+            add(r, site, (struct tc_patch){TC_PATCH_LEFT_OUT, TC_NO_SYM, 1, 1, k, 0});
+    for (size_t a = 0; a < r->axes.n && op->rule->kind == TC_RULE_COLLECTIVE; a++)
+        add(r, site, (struct tc_patch){TC_PATCH_GROUP, r->axes.items[a], 1, 1, 0, 0});
+}
+
 static void list(struct tc_repair *r, uint32_t from, uint32_t to,
                  void (*add_of)(struct tc_repair *r, uint32_t site, const struct tc_plan_op *op))
 {
@@ -137,6 +150,7 @@ void tc_repair_list_attempts(struct tc_repair *r)
 {
     uint32_t n = r->is_open ? (uint32_t)r->sites.n : r->n_named;
 
+    list(r, 0, (uint32_t)r->sites.n, add_surplus);
     list(r, 0, r->n_named, add_exchanges);
     list(r, 0, r->n_named, add_others);
     list(r, r->n_named, n, add_exchanges);

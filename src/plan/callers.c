@@ -13,7 +13,8 @@
 
 #define MOST 2 /* callers that are told */
 
-/* Of the same line another call, which the first n bytes of the callers do not tell apart. */
+/* Has the program another call of the same line, which the first n bytes of the callers do not tell
+ * apart? */
 static bool is_ambiguous(const struct tc_plan_program *p, const struct tc_plan_op *op, size_t n)
 {
     for (size_t i = 0; i < p->ops.n; i++) {
@@ -35,22 +36,25 @@ static size_t end_of_line(const char *via, size_t n)
     return next ? (size_t)(next - via) : strlen(via);
 }
 
-size_t tc_plan_callers_told(const struct tc_plan_program *p, const struct tc_plan_op *op)
+/* A line that one device reaches by other calls alone is told with its own, too. */
+static size_t callers_told(const struct tc_plan_program *p, const struct tc_plan_program *single,
+                           const struct tc_plan_op *op)
 {
     const char *back = strstr(op->via, TC_PLAN_BACKWARD_OF);
     size_t n = 0;
 
     if (back)
         n = end_of_line(op->via, (size_t)(back - op->via) + strlen(TC_PLAN_BACKWARD_OF));
-    for (unsigned k = 0; k < MOST && op->via[n] && is_ambiguous(p, op, n); k++)
+    for (unsigned k = 0;
+         k < MOST && op->via[n] && (is_ambiguous(p, op, n) || is_ambiguous(single, op, n)); k++)
         n = end_of_line(op->via, n + (n ? strlen(TC_PLAN_CALLED_FROM) : 0));
     return n;
 }
 
-void tc_plan_add_callers(const struct tc_plan_program *p, const struct tc_plan_op *op,
-                         struct tc_strbuf *out)
+void tc_plan_add_callers(const struct tc_plan_program *p, const struct tc_plan_program *single,
+                         const struct tc_plan_op *op, struct tc_strbuf *out)
 {
-    size_t n = tc_plan_callers_told(p, op);
+    size_t n = callers_told(p, single, op);
 
     if (n)
         tc_strbuf_addf(out, "%s%.*s", *op->via == ',' ? "" : ", called at ", (int)n, op->via);

@@ -102,6 +102,12 @@ bool tc_story_is_odd_multiple(struct tc_story *s, uint32_t op);
  * value is Partial; TC_NO_OP: none, or the value is none of the backward pass. */
 uint32_t tc_story_sum_of_others(const struct tc_story *s, uint32_t op, const struct tc_related *r);
 
+/* ---- forward.c ----------------------------------------------------------------------------- */
+
+/* Of an operator of the backward: the collective whose value its forward reads; TC_NO_OP: none. */
+uint32_t tc_story_forward_exchange(const struct tc_plan_program *p,
+                                   const struct tc_story_node *nodes, uint32_t op);
+
 /* ---- factor.c ------------------------------------------------------------------------------ */
 
 /* Where a value gets its factor, one after the other: operators whose factor no operand of theirs
@@ -109,6 +115,11 @@ uint32_t tc_story_sum_of_others(const struct tc_story *s, uint32_t op, const str
 uint32_t tc_story_factors(struct tc_story *s, uint32_t op, uint32_t *ops, uint32_t most);
 /* Of these the one that explains the factor of r; op itself if none does. */
 uint32_t tc_story_factor_origin(struct tc_story *s, uint32_t op, const struct tc_related *r);
+/* Where another gradient loses the factor of r, or its root; TC_NO_OP: none does. */
+uint32_t tc_story_loses_factor(struct tc_story *s, const struct tc_related *r);
+/* What the backward begins with, where no right result tells that its factor is right; TC_NO_OP:
+ * some does. */
+uint32_t tc_story_loss(const struct tc_story *s);
 /* Has the value no factor but those that right results have, too? A loss that is multiplied by the
  * ranks, as the gradients are divided by them later. */
 bool tc_story_factor_is_trusted(struct tc_story *s, uint32_t op);

@@ -235,6 +235,48 @@ uint32_t tc_story_factor_origin(struct tc_story *s, uint32_t op, const struct tc
     return left ? of_number(s, ops[0]) : op;
 }
 
+static bool is_scale(const struct tc_plan_op *op)
+{
+    return !strncmp(op->name, "aten.mul", 8) || !strncmp(op->name, "aten.div", 8);
+}
+
+static bool is_square(const struct tc_related *r, const struct tc_related *of)
+{
+    return r->num == of->num * of->num && r->den == of->den * of->den;
+}
+
+uint32_t tc_story_loses_factor(struct tc_story *s, const struct tc_related *r)
+{
+    const struct tc_plan_op *ops = s->program->ops.items;
+
+    for (uint32_t i = (uint32_t)s->program->ops.n; i-- > 0 && !*ops[i].node;) {
+        const struct tc_story_node *node = &s->nodes[i];
+        if (!node->parts || node->parts[0].t->numel < 2 || !node->n_deps || !is_scale(&ops[i]))
+            continue;
+        const struct tc_related *is = tc_story_relation(s, i),
+                                *was = tc_story_relation(s, node->deps[0]);
+        if (is->is_found && !is->is_zero && is->num == is->den && has_factor(was) &&
+            (is_equal(was, r) || is_square(r, was)))
+            return i;
+    }
+    return TC_NO_OP;
+}
+
+uint32_t tc_story_loss(const struct tc_story *s)
+{
+    const tc_plan_ops *ops = &s->program->ops;
+    uint32_t loss = TC_NO_OP;
+
+    for (size_t i = 0; i < s->verdict->results.n; i++)
+        if (tells_factors(s, &s->verdict->results.items[i]))
+            return TC_NO_OP;
+    for (uint32_t i = 0; i < ops->n && !*ops->items[i].node; i++)
+        if (ops->items[i].n_reads && ops->items[i].n_outs && ops->items[i].outs[0] &&
+            ops->items[i].outs[0]->numel == 1)
+            loss = i;
+    return loss;
+}
+
 /* ---- of summands with unlike factors, the odd one ------------------------------------------ */
 
 static bool is_backward(const struct tc_story *s, uint32_t op)

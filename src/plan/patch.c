@@ -59,7 +59,7 @@ bool tc_site_has(const struct tc_site *site, const struct tc_plan_program *p, si
 {
     const struct tc_plan_op *o = &p->ops.items[op];
 
-    return site->name == o->name && site->src == o->src && site->via == o->via &&
+    return site->name == o->name && site->src == o->src && (!site->via || site->via == o->via) &&
            site->node == o->node && site->turn == turn_of(p, op);
 }
 
@@ -100,6 +100,7 @@ static struct tc_plan_op at_place_of(struct editor *e, const struct tc_plan_op *
                                .n_reads = 1,
                                .src = old->src,
                                .via = old->via,
+                               .made = "",
                                .node = old->node,
                                .mod = old->mod,
                                .line = old->line};

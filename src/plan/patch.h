@@ -19,7 +19,7 @@ enum tc_patch_kind {
 /* Operators of one line of a script: of one name, in the forward or of one node of autograd. A node
  * may run an operator twice, for two gradients: the turn says which. */
 struct tc_site {
-    const char *name, *src, *via, *node; /* those of the set's texts */
+    const char *name, *src, *via, *node; /* those of the set's texts; via is NULL: of any call */
     uint32_t turn;
 };
 

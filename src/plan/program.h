@@ -82,9 +82,10 @@ struct tc_plan_op {
     const struct tc_plan_tensor *const *reads; /* all tensors among its arguments */
     uint32_t n_outs, n_reads, n_args;
     const char *src, *node, *mod; /* "" if unknown */
-    const char *via; /* lines that called that of src, ", from " between them; "". The line that
-                        applied a function of autograd whose backward it is, after BACKWARD_OF */
-    uint64_t line;   /* of the plan file */
+    const char *via;  /* lines that called that of src, ", from " between them; "". The line that
+                         applied a function of autograd whose backward it is, after BACKWARD_OF */
+    const char *made; /* lines that made the constants and views that it reads, if others; "" */
+    uint64_t line;    /* of the plan file */
     int64_t rng[2];
     uint64_t attributes; /* of one without a rule: hash of its arguments but for elements */
     bool draws, has_value;
@@ -243,11 +244,10 @@ uint32_t tc_plan_group(struct tc_plan_set *set, const uint32_t *ranks, uint32_t 
  * it. -1: none. */
 int64_t tc_plan_peer(const struct tc_plan_set *set, const struct tc_plan_rank *rank,
                      const struct tc_plan_op *op);
-/* How much of the operator's via tells its call from others of the same line, in bytes. */
-size_t tc_plan_callers_told(const struct tc_plan_program *p, const struct tc_plan_op *op);
-/* ", called at train.py:51", if its line is called elsewhere, too. */
-void tc_plan_add_callers(const struct tc_plan_program *p, const struct tc_plan_op *op,
-                         struct tc_strbuf *out);
+/* ", called at train.py:51", if its line is called elsewhere, too, or on one device from elsewhere;
+ * ", in the backward of train.py:51". */
+void tc_plan_add_callers(const struct tc_plan_program *p, const struct tc_plan_program *single,
+                         const struct tc_plan_op *op, struct tc_strbuf *out);
 /* The first operator after this one that reads what lies in the storage; the number of operators:
  * none. */
 size_t tc_plan_next_reader(const struct tc_plan_program *p, size_t op, uint32_t storage);

@@ -224,6 +224,19 @@ static void add_lines(const struct tc_value *lines, const char *before, struct t
     }
 }
 
+static const char *read_made(struct tc_plan_reader *r, const struct tc_value *made)
+{
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    for (uint32_t i = 0; made && made->kind == TC_VALUE_ARRAY && i < made->n; i++) {
+        struct tc_str line = tc_value_str(&made->items[i]);
+        tc_strbuf_addf(&text, "%s%.*s", i ? ", " : "", (int)line.size, line.text);
+    }
+    const char *kept = tc_read_text(r, (struct tc_str){text.text, (uint32_t)text.size});
+    tc_strbuf_release(&text);
+    return kept;
+}
+
 /* As one text: it is compared as a whole. */
 static const char *read_callers(struct tc_plan_reader *r, const struct tc_value *op)
 {
@@ -241,7 +254,7 @@ enum tc_status tc_plan_read_op(struct tc_plan_reader *r, const struct tc_value *
     const struct tc_value *src = tc_value_get(v, "src"), *rng = tc_value_get(v, "rng"),
                           *value = tc_value_get(v, "value");
     struct tc_str name = tc_value_str(tc_value_get(v, "op"));
-    struct tc_plan_op op = {.line = number, .src = "", .node = ""};
+    struct tc_plan_op op = {.line = number, .src = "", .node = "", .made = ""};
     struct raw raw = {0};
     enum tc_status status;
 
@@ -254,6 +267,7 @@ enum tc_status tc_plan_read_op(struct tc_plan_reader *r, const struct tc_value *
         op.node = tc_read_text(r, tc_value_str(&src->items[1]));
     }
     op.via = read_callers(r, v);
+    op.made = read_made(r, tc_value_get(v, "made"));
     op.draws = rng && rng->kind == TC_VALUE_ARRAY && rng->n == 2;
     for (int i = 0; op.draws && i < 2; i++)
         op.rng[i] = tc_value_int(&rng->items[i], 0);

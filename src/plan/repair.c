@@ -12,10 +12,11 @@
 #include "base/hash.h"
 #include "base/pool.h"
 #include "plan/eval.h"
+#include "plan/explain_state.h"
 #include "plan/fill.h"
 #include "plan/repair_state.h"
 
-#define BUDGET        150000000 /* of all that is evaluated: see cost_of */
+#define BUDGET        200000000 /* of all that is evaluated: see cost_of */
 #define OVERHEAD      500       /* of an operator, in elements */
 #define MAX_REFINED   8         /* attempts after one that mends all */
 #define ORDERED_SEEDS 4         /* a maximum by order may hide what is wrong from one */
@@ -140,6 +141,45 @@ static int64_t size_of(const struct tc_repair *r, const struct tc_attempt *a)
     return op->outs[a->patch.out]->numel;
 }
 
+static size_t place_of(const struct tc_repair *r, const struct tc_attempt *a)
+{
+    size_t op;
+
+    tc_repair_rank(r, &r->sites.items[a->site], &op);
+    return op;
+}
+
+/* What reads the value next, but for a copy. */
+static size_t next_but_copies(const struct tc_plan_program *p, const struct tc_plan_op *op)
+{
+    size_t next = (size_t)(op - p->ops.items);
+    uint32_t storage = op->reads[0]->storage;
+
+    do {
+        next = tc_plan_next_reader(p, next, storage);
+        op = next < p->ops.n ? &p->ops.items[next] : NULL;
+        storage = op && op->n_outs && op->outs[0] ? op->outs[0]->storage : storage;
+    } while (op && !strcmp(op->rule->name, "aten.clone"));
+    return next;
+}
+
+/* Of several in a row, as two sums, the last is the one too many. */
+static const struct tc_attempt *last_of(struct tc_repair *r, const struct tc_attempt *best)
+{
+    for (size_t i = 0; i < r->attempts.n; i++) {
+        struct tc_attempt *a = &r->attempts.items[i];
+        const struct tc_plan_op *op = tc_repair_first(r, &r->sites.items[best->site]);
+        if (a->patch.kind != TC_PATCH_LEFT_OUT || a->patch.operand != best->patch.operand ||
+            !op->n_reads ||
+            next_but_copies(tc_repair_program(r, &r->sites.items[best->site]), op) !=
+                place_of(r, a))
+            continue;
+        tc_repair_try(r, a);
+        best = is_better(a, NULL) && !a->n_left ? a : best;
+    }
+    return best;
+}
+
 /* A sum that is right may be so before and after what adds rows: it belongs where it is smallest.
  */
 static const struct tc_attempt *refine(struct tc_repair *r, const struct tc_attempt *best)
@@ -147,6 +187,8 @@ static const struct tc_attempt *refine(struct tc_repair *r, const struct tc_atte
     const struct tc_attempt *from = best;
     unsigned n = 0;
 
+    if (!best->n_left && best->patch.kind == TC_PATCH_LEFT_OUT)
+        return last_of(r, best);
     if (best->n_left || best->patch.kind != TC_PATCH_SUM)
         return best;
     for (size_t i = 0; i < r->attempts.n && n < MAX_REFINED; i++) {
@@ -263,6 +305,36 @@ static const struct tc_plan_judged *first_wrong(const struct tc_plan_verdict *v)
     return NULL;
 }
 
+static void add_callers(const struct tc_repair *r, const struct tc_attempt *a,
+                        const struct tc_plan_op *op, struct tc_strbuf *text)
+{
+    tc_plan_add_callers(tc_repair_program(r, &r->sites.items[a->site]),
+                        r->judge->single->ranks[0].program, op, text);
+}
+
+/* A sum that is missing in a backward: of what its forward has brought together. */
+static void add_forward_exchange(const struct tc_repair *r, const struct tc_attempt *a,
+                                 struct tc_strbuf *text)
+{
+    size_t at;
+    const struct tc_plan_rank *rank = tc_repair_rank(r, &r->sites.items[a->site], &at);
+    struct tc_story s = {.rank = rank, .program = rank->program};
+    struct tc_story_node *nodes = tc_story_find_nodes(&s, rank);
+    uint32_t exchange = a->patch.kind == TC_PATCH_SUM
+                            ? tc_story_forward_exchange(rank->program, nodes, (uint32_t)at)
+                            : TC_NO_OP;
+
+    if (exchange != TC_NO_OP) {
+        const struct tc_plan_op *op = &rank->program->ops.items[exchange];
+        struct tc_str line = tc_plan_line_of(op);
+        tc_strbuf_addf(text, "; its forward reads what ranks gave each other at %.*s (%.*s)",
+                       tc_plan_short_name(op), op->name, (int)line.size, line.text);
+        add_callers(r, a, op, text);
+    }
+    tc_free(nodes);
+    tc_arena_release(&s.arena);
+}
+
 static struct tc_plan_finding new_finding(const struct tc_repair *r, const struct tc_attempt *a)
 {
     struct tc_plan_verdict *v = r->judge->verdict;
@@ -284,7 +356,8 @@ static struct tc_plan_finding new_finding(const struct tc_repair *r, const struc
     tc_plan_describe_result(r->judge->single, judged->name, &text);
     tc_strbuf_addf(&text, " departs at %s: ", f.op);
     add_effect(r, a, &text);
-    tc_plan_add_callers(tc_repair_program(r, &r->sites.items[a->site]), op, &text);
+    add_callers(r, a, op, &text);
+    add_forward_exchange(r, a, &text);
     f.text = tc_plan_keep(v, &text);
     return f;
 }

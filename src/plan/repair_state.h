@@ -45,6 +45,11 @@ const struct tc_plan_op *tc_repair_first(const struct tc_repair *r, const struct
 /* The program that has it. */
 const struct tc_plan_program *tc_repair_program(const struct tc_repair *r,
                                                 const struct tc_site *site);
+/* The first rank that has one, and its number there; NULL: there is none. */
+const struct tc_plan_rank *tc_repair_rank(const struct tc_repair *r, const struct tc_site *site,
+                                          size_t *op);
+/* Does one device run the line of the operator? */
+bool tc_repair_is_run_by_single(const struct tc_repair *r, const struct tc_plan_op *op);
 /* Do ranks along the axis have different values of this output? */
 bool tc_repair_varies(const struct tc_repair *r, const struct tc_site *site, uint32_t out,
                       tc_sym axis);

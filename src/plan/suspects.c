@@ -99,12 +99,12 @@ static int by_urgency(const void *a_, const void *b_)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-static bool is_run_by_single(const struct tc_plan_set *single, const char *src)
+bool tc_repair_is_run_by_single(const struct tc_repair *r, const struct tc_plan_op *op)
 {
-    const struct tc_plan_program *p = single->ranks[0].program;
+    const struct tc_plan_program *p = r->judge->single->ranks[0].program;
 
     for (size_t i = 0; i < p->ops.n; i++)
-        if (!strcmp(p->ops.items[i].src, src))
+        if (!strcmp(p->ops.items[i].src, op->src))
             return true;
     return false;
 }
@@ -132,7 +132,7 @@ static uint32_t urgency_of(const struct tc_repair *r, const struct tc_plan_op *o
     for (uint32_t i = 0; i < n; i++)
         if (tc_repair_is_about(&v->findings.items[i], op))
             return i;
-    return is_run_by_single(r->judge->single, op->src) ? n + 1 : n;
+    return tc_repair_is_run_by_single(r, op) ? n + 1 : n;
 }
 
 static uint64_t key_of_site(const struct tc_site *s)
@@ -142,23 +142,35 @@ static uint64_t key_of_site(const struct tc_site *s)
     return tc_hash_mix(key, (uintptr_t)s->node, s->turn);
 }
 
+typedef TC_VEC(struct listed) sites;
+
+/* With the second call of a helper comes the site of all its calls. */
+static void add_site(sites *list, struct tc_map *seen, struct tc_site site, uint32_t urgency)
+{
+    struct tc_site wide = site;
+    bool is_new;
+
+    tc_map_at(seen, key_of_site(&site), &is_new);
+    if (!is_new)
+        return;
+    tc_vec_push(list, ((struct listed){site, (uint32_t)list->n, urgency}));
+    wide.via = NULL;
+    if (++*tc_map_at(seen, key_of_site(&wide), &is_new) == 2)
+        tc_vec_push(list, ((struct listed){wide, (uint32_t)list->n, urgency}));
+}
+
 void tc_repair_find_sites(struct tc_repair *r)
 {
     const struct tc_plan_set *set = r->judge->parallel;
-    TC_VEC(struct listed) list = {0};
+    sites list = {0};
     struct tc_map seen = TC_MAP_INIT;
-    bool is_new;
 
     for (uint32_t k = 0; k < set->world; k++)
         for (size_t i = 0; set->ranks[k].like < 0 && i < set->ranks[k].program->ops.n; i++) {
             const struct tc_plan_program *p = set->ranks[k].program;
             struct tc_site site = tc_site_of(p, i);
-            if (!r->suspects[k][i] || !*site.src)
-                continue;
-            tc_map_at(&seen, key_of_site(&site), &is_new);
-            if (is_new)
-                tc_vec_push(&list, ((struct listed){site, (uint32_t)list.n,
-                                                    urgency_of(r, &p->ops.items[i])}));
+            if (r->suspects[k][i] && *site.src)
+                add_site(&list, &seen, site, urgency_of(r, &p->ops.items[i]));
         }
     if (list.n)
         qsort(list.items, list.n, sizeof(*list.items), by_urgency);
@@ -203,13 +215,21 @@ const struct tc_plan_op *tc_repair_first(const struct tc_repair *r, const struct
                                          : NULL;
 }
 
+const struct tc_plan_rank *tc_repair_rank(const struct tc_repair *r, const struct tc_site *site,
+                                          size_t *op)
+{
+    uint32_t k = rank_with(r, site, op);
+
+    return k < r->judge->parallel->world ? &r->judge->parallel->ranks[k] : NULL;
+}
+
 const struct tc_plan_program *tc_repair_program(const struct tc_repair *r,
                                                 const struct tc_site *site)
 {
     size_t op;
-    uint32_t k = rank_with(r, site, &op);
+    const struct tc_plan_rank *rank = tc_repair_rank(r, site, &op);
 
-    return k < r->judge->parallel->world ? r->judge->parallel->ranks[k].program : NULL;
+    return rank ? rank->program : NULL;
 }
 
 /* Do two ranks have other values of the site's operators, taken one after the other? */

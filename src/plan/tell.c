@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-#define MAX_FACTORS 4
+#define MAX_FACTORS    4
+#define MAX_REARRANGED 4 /* operators back to a constant */
 
 static void add_op(struct tc_strbuf *out, const struct tc_plan_op *op)
 {
@@ -52,6 +53,20 @@ static const char *factors(struct tc_story *s, uint32_t op)
     return tc_plan_keep(s->verdict, &text);
 }
 
+/* ", of c10d.allgather_ (train.py:45), called at train.py:58": what the forward has brought
+ * together there. */
+static void add_forward_exchange(struct tc_story *s, uint32_t op, struct tc_strbuf *text)
+{
+    uint32_t exchange = tc_story_forward_exchange(s->program, s->nodes, op);
+
+    if (exchange == TC_NO_OP)
+        return;
+    tc_strbuf_adds(text, "; its forward reads what ranks gave each other at ");
+    add_op(text, &s->program->ops.items[exchange]);
+    tc_plan_add_callers(s->program, s->single->ranks[0].program, &s->program->ops.items[exchange],
+                        text);
+}
+
 static void add_partial_axes(const struct tc_story *s, const struct tc_related *r,
                              struct tc_strbuf *out)
 {
@@ -68,6 +83,7 @@ static void add_sum_of_others(struct tc_story *s, uint32_t op, const struct tc_r
 {
     uint32_t others = tc_story_sum_of_others(s, op, r);
 
+    add_forward_exchange(s, op, text);
     if (others == TC_NO_OP)
         return;
     tc_strbuf_adds(text, "; other gradients are summed at ");
@@ -114,8 +130,56 @@ static void keep_text(struct tc_story *s, struct tc_plan_finding *f, struct tc_s
 {
     struct tc_plan_op op = {.src = f->src, .via = f->via};
 
-    tc_plan_add_callers(s->program, &op, text);
+    tc_plan_add_callers(s->program, s->single->ranks[0].program, &op, text);
     f->text = tc_plan_keep(s->verdict, text);
+}
+
+/* "; or the loss has it, of aten.div (train.py:98)": where no right result tells otherwise. */
+static void add_loss(const struct tc_story *s, struct tc_strbuf *text)
+{
+    uint32_t loss = tc_story_loss(s);
+
+    if (loss == TC_NO_OP)
+        return;
+    tc_strbuf_adds(text, "; or the loss has it, of ");
+    add_op(text, &s->program->ops.items[loss]);
+}
+
+static bool is_rearranged(const struct tc_story *s, const struct tc_related *r)
+{
+    bool found = r->is_mixed || r->is_joined;
+
+    for (unsigned a = 0; a < s->grid.n_axes && r->is_found; a++)
+        found = found || r->axes[a].kind == TC_PIECES;
+    return found;
+}
+
+/* The lines that made the constants and views that an operator reads, or an operand of the same
+ * line, or one whose elements are in another order than on one device. NULL: there are none. */
+static const char *made_for(struct tc_story *s, uint32_t op, unsigned depth)
+{
+    const char *made = s->program->ops.items[op].made;
+
+    if (*made)
+        return made;
+    for (uint32_t k = 0; k < s->nodes[op].n_deps && depth; k++) {
+        uint32_t dep = s->nodes[op].deps[k];
+        bool goes_on =
+            dep < op && (is_rearranged(s, tc_story_relation(s, dep)) ||
+                         !strcmp(s->program->ops.items[dep].src, s->program->ops.items[op].src));
+        const char *found = goes_on ? made_for(s, dep, depth - 1) : NULL;
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+static void add_made(struct tc_story *s, uint32_t op, struct tc_strbuf *text)
+{
+    const char *made = made_for(s, op, MAX_REARRANGED);
+
+    if (made)
+        tc_strbuf_addf(text, "; it reads what was chosen at %s", made);
 }
 
 /* A value that one device has on its way to the result, and changes: what it does next is missing
@@ -202,10 +266,13 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
             tc_strbuf_adds(&text, ", last written by ");
             add_op(&text, &s->program->ops.items[writer]);
         }
+        add_loss(s, &text);
         f.kind = "factor";
         f.hint = "a mean over ranks or micro-batches is a sum, or the other way round";
     } else {
         tell_placement(s, judged, r, &text, &f);
+        if (at != TC_NO_OP)
+            add_made(s, at, &text);
     }
     if (at != TC_NO_OP) {
         f.details = is_factor ? factors(s, writer) : operands(s, at);
@@ -326,12 +393,25 @@ static struct tc_plan_finding tell_multiple(struct tc_story *s, const struct tc_
         tc_strbuf_addf(&text, "/%lld", (long long)r->den);
     tc_strbuf_adds(&text, " times the single-device value, and is used by ");
     add_op(&text, &s->program->ops.items[op]);
+    if (!*s->program->ops.items[op].node)
+        add_loss(s, &text);
     f.kind = "factor";
     f.hint = "a factor that depends on the number of ranks, or on a local size";
     f.details = factors(s, dep);
     f.drawing = tc_story_draw(s, judged, op, dep);
     keep_text(s, &f, &text);
     return f;
+}
+
+/* "; others lose this factor at aten.div_ (train.py:106)" */
+static void add_loser(struct tc_story *s, const struct tc_related *r, struct tc_strbuf *text)
+{
+    uint32_t loser = r->is_found && r->num != r->den ? tc_story_loses_factor(s, r) : TC_NO_OP;
+
+    if (loser == TC_NO_OP)
+        return;
+    tc_strbuf_adds(text, "; others lose this factor at ");
+    add_op(text, &s->program->ops.items[loser]);
 }
 
 static struct tc_plan_finding tell_unlike(struct tc_story *s, const struct tc_plan_judged *judged,
@@ -345,6 +425,7 @@ static struct tc_plan_finding tell_unlike(struct tc_story *s, const struct tc_pl
     tc_strbuf_addf(&text, " departs after %s: what ", f.op);
     add_op(&text, &s->program->ops.items[op]);
     tc_strbuf_adds(&text, " adds are different multiples of single-device values");
+    add_loser(s, tc_story_relation(s, odd == op ? multiple(s, op) : odd), &text);
     f.kind = "factor";
     f.hint = "one of them has a factor too many, or one too few";
     f.details = operands(s, op);
@@ -435,6 +516,21 @@ static void tell_partial(struct tc_story *s, uint32_t partial, struct tc_strbuf 
     f->hint = "sum it over these ranks before it is used";
 }
 
+/* A value that one device has, but elsewhere: what reads it next may come too early. */
+static void add_reader(struct tc_story *s, uint32_t op, struct tc_strbuf *text)
+{
+    const struct tc_plan_op *ops = s->program->ops.items;
+    size_t next = tc_story_relation(s, op)->is_found && ops[op].outs[0]
+                      ? tc_plan_next_reader(s->program, op, ops[op].outs[0]->storage)
+                      : s->program->ops.n;
+
+    if (next == s->program->ops.n)
+        return;
+    tc_strbuf_adds(text, ", before ");
+    add_op(text, &ops[next]);
+    tc_plan_add_callers(s->program, s->single->ranks[0].program, &ops[next], text);
+}
+
 struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
                                                const struct tc_plan_judged *judged, uint32_t op,
                                                uint32_t partial)
@@ -465,6 +561,8 @@ struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
     } else {
         tc_strbuf_addf(&text, " departs at %s: its operands are single-device values, ", f.op);
         tc_story_tell_made(s, op, &text);
+        add_made(s, op, &text);
+        add_reader(s, op, &text);
         add_hint(s, op, &f);
     }
     f.details = operands(s, op);

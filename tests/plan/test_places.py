@@ -102,6 +102,49 @@ def averaged(world, extra):
     return job(world, body)
 
 
+def helped(world):
+    """One device reaches the helper at line 4 from line 5, the job from line 7 alone: with its part of x."""
+    def body(rank, rows):
+        x, out = tensor(0, rows, WIDTH), tensor(1, rows, WIDTH)
+        yield param(x, "x", rank, world)
+        yield op("aten.softmax.int", "help.py:4", [out], via=("train.py:7" if world > 1 else "train.py:5",), self=x, dim=0)
+        yield {"result": "out", "t": out, "global": [ROWS, WIDTH], "at": [rows * rank, 0]}
+    return job(world, body)
+
+
+def summed_forward(world, is_summed):
+    """exp of a sum over all rows; the gradient of x is not summed before it goes back: lines 8 (the exchange, called at 9), 10."""
+    def body(rank, rows):
+        x, weight, total, out = tensor(0, rows, WIDTH), tensor(1, rows, WIDTH), tensor(2, WIDTH), tensor(3, rows, WIDTH)
+        back, of_total, of_x = tensor(4, rows, WIDTH), tensor(5, WIDTH), tensor(6, rows, WIDTH)
+        yield param(x, "x", rank, world)
+        yield param(weight, "weight", rank, world)
+        yield op("aten.sum.dim_IntList", "train.py:7", [total], self=x, dim=[0], keepdim=False)
+        if world > 1:
+            yield summed(total, "help.py:8", via=("train.py:9",))
+        yield op("aten.mul.Tensor", "train.py:10", [out], self=total, other=weight)
+        yield op("aten.mul.Tensor", "train.py:10", [back], node="MulBackward0", self=out, other=weight)
+        yield op("aten.sum.dim_IntList", "train.py:10", [of_total], node="MulBackward0", self=back, dim=[0], keepdim=False)
+        if is_summed:
+            yield summed(of_total, "help.py:12", via=("train.py:9",))
+        yield op("aten.mul.Tensor", "train.py:13", [of_x], node="PowBackward0", self=x, other=of_total)
+        yield {"result": "of_x", "t": of_x, "global": [ROWS, WIDTH], "at": [rows * rank, 0]}
+    return job(world, body)
+
+
+def scaled(world, numbers):
+    """Of two results one is divided once more: line 12, beside line 11."""
+    def body(rank, rows):
+        x, y = tensor(0, rows, WIDTH), tensor(1, rows, WIDTH)
+        yield param(x, "x", rank, world)
+        yield op("aten.exp.default", "train.py:10", [y], self=x)
+        for line, number in numbers:
+            yield op("aten.div_.Scalar", f"train.py:{line}", [y], self=y, other=number)
+        yield op("aten.sin.default", "train.py:20", [y], self=y)
+        yield {"result": "y", "t": y, "global": [ROWS, WIDTH], "at": [rows * rank, 0]}
+    return job(world, body)
+
+
 def weighed(world, number, gain=1):
     """x times a sum of numbers. One device has it as a float, the ranks exchange their parts before the step: line 8."""
     def body(rank, rows):
@@ -144,6 +187,38 @@ class Places(unittest.TestCase):
         code, findings = check(averaged(1, False), averaged(RANKS, True))
         self.assertEqual((code, findings[0]["at"].split(",")[0]), (1, "help.py:2"))
         self.assertTrue(findings[0]["text"].endswith(", called at train.py:7"), findings[0]["text"])
+
+    def test_a_call_that_one_device_does_not_make_is_told(self):
+        code, findings = check(helped(1), helped(RANKS))
+        self.assertEqual((code, findings[0]["at"].split(",")[0]), (1, "help.py:4"))
+        self.assertIn(", called at train.py:7", findings[0]["text"])
+
+    def test_the_exchange_of_which_the_backward_knows_nothing_is_told(self):
+        self.assertEqual(check(summed_forward(1, False), summed_forward(RANKS, True)), (0, []))
+        code, findings = check(summed_forward(1, False), summed_forward(RANKS, False))
+        self.assertEqual(code, 1)
+        self.assertIn("; its forward reads what ranks gave each other at c10d.allreduce_ (help.py:8)",
+                      findings[0]["text"])
+
+    def test_a_division_that_one_device_does_not_make_is_left_out(self):
+        self.assertEqual(check(scaled(1, [(11, 3)]), scaled(RANKS, [(11, 3)])), (0, []))
+        code, findings = check(scaled(1, [(11, 3)]), scaled(RANKS, [(11, 3), (12, 2)]))
+        self.assertEqual((code, findings[0]["at"].split(",")[0]), (1, "train.py:12"))
+        self.assertIn("the wrong result is right", findings[0]["text"] + findings[0]["details"])
+
+    def test_what_a_value_was_chosen_by_is_told(self):
+        def body(rank, rows):
+            x, out = tensor(0, rows, WIDTH), tensor(1, rows, WIDTH)
+            index = [(n + (rank and 1)) % rows for n in range(rows)]
+            yield param(x, "x", rank, 1 if rows == ROWS else RANKS)
+            yield {"const": 2, "n": rows, "dtype": "int64", "data": index}
+            yield op("aten.index_select.default", "train.py:9", [out], self=x, dim=0,
+                     index=["t", 2, 0, [rows], [1], "int64"]) | {"made": ["train.py:5"]}
+            yield op("aten.exp.default", "train.py:10", [out], self=out)
+            yield {"result": "out", "t": out, "global": [ROWS, WIDTH], "at": [rows * rank, 0]}
+        code, findings = check(job(1, body), job(RANKS, body))
+        self.assertEqual(code, 1)
+        self.assertIn("; it reads what was chosen at train.py:5", findings[0]["text"])
 
     def test_numbers_of_the_own_rank_were_read_right(self):
         self.assertEqual(check(chosen(1, False), chosen(RANKS, False, gain=3))[0], 1)

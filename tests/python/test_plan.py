@@ -581,6 +581,26 @@ for step in range(3):
 """
 
 
+APPLIED = HEADER + """
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2  # LINE OF BACKWARD
+model = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    rows = torch.randperm(6)[:4]  # LINE OF ROWS
+    y = Twice.apply(model(torch.ones(6, 3)))  # LINE OF APPLY
+    part = y[:, 1:]  # LINE OF PART
+    (y[rows].sum() + part.exp().sum()).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
 OWNED = HEADER + """
 rank, world = 0, 1
 if "WORLD_SIZE" in os.environ:
@@ -630,6 +650,15 @@ class TestAnyOptimizer(VerdictCase):
         self.assertEqual((plan.head["step"], len(plan.named("aten.tanh"))), (2, 1))  # exact, where a float was rounded
         self.assertEqual(plan.named("aten.sigmoid"), [])
         self.assertNotIn("weight.grad", plan.inits)
+
+    def test_lines_of_an_applied_function_of_constants_and_of_views(self):
+        self.plan(APPLIED)
+        plan, = self.read()
+        line = {mark: f"script.py:{self.line_of(APPLIED, 'LINE OF ' + mark)}" for mark in ("BACKWARD", "ROWS", "APPLY", "PART")}
+        (back,) = [o for o in plan.named("aten.mul") if "back" in o]
+        self.assertEqual((back["src"][0], back["back"]), (line["BACKWARD"] + ", in backward", [line["APPLY"]]))
+        self.assertEqual([o["made"] for o in plan.named("aten.index")], [[line["ROWS"]]])
+        self.assertEqual([o["made"] for o in plan.named("aten.exp")], [[line["PART"]]])
 
     def test_a_parameter_may_be_in_the_optimizer_of_another_rank(self):
         self.plan(OWNED, folder="single")

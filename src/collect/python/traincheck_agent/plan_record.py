@@ -24,6 +24,7 @@ _DRAWS = ("dropout", "bernoulli", "normal_", "uniform_", "rand", "multinomial", 
 # Of these the values of the arguments do not matter, only their sizes.
 _BY_SIZE = ("empty", "zeros", "ones", "full", "rand", "new_empty", "new_zeros", "new_ones", "new_full", "empty_like",
             "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "new_empty_strided", "empty_strided")
+_MADE = 3  # lines of constants and views that are written of an operator
 # These only move numbers about.
 _EXACT = frozenset(("triu", "tril", "cat", "stack", "index", "index_select", "gather", "clone", "_to_copy", "copy_",
                     "masked_fill", "masked_fill_", "where", "flip", "roll", "repeat", "fill_", "zero_", "neg", "abs",
@@ -123,6 +124,7 @@ class Recorder:
         # What ranks gave each other of constants, and what is computed from it alone: between steps it outlives one.
         self.exchanged, self.exchanges = {}, []  # key -> storage; its operators between steps, with their modules
         self.in_step, self.of_step = False, set()  # keys of what was exchanged within the step
+        self.made = {}  # key of a storage, or key and geometry of a view -> the lines that made it
         self.taken_over = {}, [], 0  # by restart(): numbers of storages, constants, how many storages
         self.restart()
 
@@ -440,7 +442,10 @@ class Recorder:
 
     def _run_outside(self, traits, func, args, kwargs):
         result = func(*args, **kwargs)
-        for tensor in tensors_in(result, []):
+        given = tensors_in(result, [])
+        if given:
+            self._note_made(given)
+        for tensor in given:
             key = key_of(local(tensor))
             if traits.is_empty:
                 self.undefined.add(key)
@@ -451,6 +456,30 @@ class Recorder:
             for tensor in tensors_in(self._named(traits, args, kwargs).get(name), []):
                 self.undefined.discard(key_of(local(tensor)))
         return result
+
+    # ---- where constants and views were made
+
+    @staticmethod
+    def _view_key(tensor):
+        return key_of(tensor), tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride())
+
+    def _note_made(self, tensors, base=None):
+        """base: of which they are views."""
+        line = self.place(sys.modules["torch"]._C._current_autograd_node())[0].partition(", in ")[0]
+        before = self.made.get(self._view_key(local(base)), ()) if base is not None else ()
+        for tensor in tensors:
+            key = key_of(local(tensor)) if base is None else self._view_key(local(tensor))
+            self.made[key] = (*(before if before[-1:] == (line,) else (*before, line)),)[-_MADE:]
+
+    def _lines_made(self, tensors, own):
+        """Of the constants and views among the tensors, where that is another line."""
+        found = []
+        for tensor in map(local, tensors):
+            key = key_of(tensor)
+            is_constant = key not in self.storages or key in self.concrete
+            lines = self.made.get(self._view_key(tensor), ()) + (self.made.get(key, ()) if is_constant else ())
+            found += [line for line in lines if line not in (own, "") and line not in found]
+        return found[:_MADE]
 
     def _is_alias(self, key, args):
         return any(key_of(local(t)) == key for t in tensors_in(args, []))
@@ -492,6 +521,8 @@ class Recorder:
         result = func(*args, **kwargs)
         given = tensors_in(result, [])
         if self._is_geometry(traits, given, before, result, args):
+            if given and not traits.meets and traits.short != "detach":
+                self._note_made(given, args[0] if isinstance(args[0], torch.Tensor) else None)
             return result
         if not (symbolic or traits.writes or any(local(t).is_floating_point() for t in given)):
             return result
@@ -505,6 +536,9 @@ class Recorder:
             op["via"] = list(via)
         if applied:
             op["back"] = list(applied)
+        made = self._lines_made(tensors_in(list(named.values()), []), line.partition(", in ")[0])
+        if made:
+            op["made"] = made
         if rng is not None:
             op["rng"] = rng
         self._mark(traits, named, given, symbolic)
