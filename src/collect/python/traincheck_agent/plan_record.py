@@ -124,7 +124,7 @@ class Recorder:
         # What ranks gave each other of constants, and what is computed from it alone: between steps it outlives one.
         self.exchanged, self.exchanges = {}, []  # key -> storage; its operators between steps, with their modules
         self.in_step, self.of_step = False, set()  # keys of what was exchanged within the step
-        self.made = {}  # key of a storage, or key and geometry of a view -> the lines that made it
+        self.made = {}  # key of a storage -> {geometry of a view, or None for all of it: the lines that made it}
         self.taken_over = {}, [], 0  # by restart(): numbers of storages, constants, how many storages
         self.restart()
 
@@ -460,26 +460,34 @@ class Recorder:
     # ---- where constants and views were made
 
     @staticmethod
-    def _view_key(tensor):
-        return key_of(tensor), tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride())
+    def _geometry(tensor):
+        return tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride())
 
     def _note_made(self, tensors, base=None):
         """base: of which they are views."""
         line = self.place(sys.modules["torch"]._C._current_autograd_node())[0].partition(", in ")[0]
-        before = self.made.get(self._view_key(local(base)), ()) if base is not None else ()
-        for tensor in tensors:
-            key = key_of(local(tensor)) if base is None else self._view_key(local(tensor))
-            self.made[key] = (*(before if before[-1:] == (line,) else (*before, line)),)[-_MADE:]
+        for tensor in map(local, tensors):
+            if base is None:
+                self.made[key_of(tensor)] = {None: (line,)}
+                continue
+            lines = self.made.setdefault(key_of(tensor), {})
+            before = lines.get(self._geometry(local(base)), ())
+            lines[self._geometry(tensor)] = before if before[-1:] == (line,) else (*before, line)[-_MADE:]
+
+    def _forget_made(self, tensors, before):
+        """A new storage may have the address of one that is gone."""
+        for tensor in map(local, tensors):
+            if key_of(tensor) not in before:
+                self.made.pop(key_of(tensor), None)
 
     def _lines_made(self, tensors, own):
         """Of the constants and views among the tensors, where that is another line."""
-        found = []
+        found = {}
         for tensor in map(local, tensors):
-            key = key_of(tensor)
+            key, lines = key_of(tensor), self.made.get(key_of(tensor), {})
             is_constant = key not in self.storages or key in self.concrete
-            lines = self.made.get(self._view_key(tensor), ()) + (self.made.get(key, ()) if is_constant else ())
-            found += [line for line in lines if line not in (own, "") and line not in found]
-        return found[:_MADE]
+            found.update(dict.fromkeys(lines.get(self._geometry(tensor), ()) + (lines.get(None, ()) if is_constant else ())))
+        return [line for line in found if line not in (own, "")][:_MADE]
 
     def _is_alias(self, key, args):
         return any(key_of(local(t)) == key for t in tensors_in(args, []))
@@ -536,7 +544,8 @@ class Recorder:
             op["via"] = list(via)
         if applied:
             op["back"] = list(applied)
-        made = self._lines_made(tensors_in(list(named.values()), []), line.partition(", in ")[0])
+        made = self._lines_made(tensors_in([args, list(kwargs.values())], []), line.partition(", in ")[0])
+        self._forget_made(given, before)
         if made:
             op["made"] = made
         if rng is not None:
