@@ -23,10 +23,12 @@ ALL_KINDS = """
     complex = torch.ones(3, dtype=torch.complex64)
     with torch.inference_mode():
         inference = torch.ones(3)
+    with torch.no_grad():
+        view = leaf.view(6)
     tensors = [base, base.view(2, 3, 4, 5, 6), base.view(2, 1, 3, 4, 5, 6), base.view(24, 30).t(), base[3:9:2], base.view(24, 30)[3:7, 2:11],
                base.view(24, 30).expand(2, 24, 30), torch.ones(1).expand(7), torch.tensor(3.5), torch.empty(0), torch.empty(3, 0, 2),
                leaf, leaf * 2, (leaf * 2).detach(), leaf.data, leaf.view(6), leaf.view(6).detach(), was.requires_grad_(False),
-               torch.nn.Parameter(ones), torch.nn.Parameter(ones, requires_grad=False), inference, ones[0, 1], ones[1:, 2:], leaf[0, 1],
+               view, torch.nn.Parameter(ones), torch.nn.Parameter(ones, requires_grad=False), inference, ones[0, 1], ones[1:, 2:], leaf[0, 1],
                complex, complex.conj(), complex.conj().imag, complex[1:2].conj().imag, torch.view_as_real(complex),
                torch.empty(2, 3, device="meta"), ones.to_sparse(), torch.quantize_per_tensor(ones, 0.1, 0, torch.qint8),
                torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last), torch.nested.nested_tensor([ones, ones[:1]])]

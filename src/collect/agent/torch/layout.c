@@ -341,14 +341,13 @@ static enum tc_answer has_grad_fn(const void *impl)
     return word_of(autograd, at.grad_fn) ? TC_ANSWER_YES : TC_ANSWER_UNKNOWN;
 }
 
+/* Where the flag says no it may be a view, which wants what its base wants. */
 static enum tc_answer requires_grad(const void *impl)
 {
     const enum tc_answer has = has_grad_fn(impl);
     const unsigned char *autograd = pointer_at(impl, at.autograd);
 
-    if (has != TC_ANSWER_UNKNOWN || !at.flag)
-        return has;
-    return autograd[at.flag] ? TC_ANSWER_YES : TC_ANSWER_NO;
+    return has == TC_ANSWER_UNKNOWN && at.flag && autograd[at.flag] ? TC_ANSWER_YES : has;
 }
 
 /* Of what is empty, or has no memory, torch says what it likes. */
