@@ -14,7 +14,7 @@
 
 #include "replay/symbols.h"
 
-/* A loss without any gradient may be told and not trained on: only the contrary is a claim. */
+/* A loss without any gradient may be logged and not trained on: only the contrary is a claim. */
 static bool is_contrary(const struct tc_statement *s)
 {
     const struct tc_operand_whole *whole = tc_operand_whole(s->left.root);

@@ -13,7 +13,7 @@
 
 #include "replay/symbols.h"
 
-/* Places that may be filled up; -1 where that is not told. */
+/* Places that may be filled up; -1 where that is not recorded. */
 static int64_t count_filled(const struct tc_call *call, const struct tc_value *targets)
 {
     const struct tc_value *lengths = tc_value_get(call->args, "target_lengths");
@@ -27,7 +27,8 @@ static int64_t count_filled(const struct tc_call *call, const struct tc_value *t
     return tc_size_of(targets, 0) * (tc_size_of(targets, 1) - least);
 }
 
-/* How often the number stands in the tensor, one for any number of times; -1: that is not told. */
+/* How often the number stands in the tensor, one for any number of times; -1: that is not recorded.
+ */
 static int64_t count_of(const struct tc_value *summary, int64_t number)
 {
     if (number == 0 || number == 1)

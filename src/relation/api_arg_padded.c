@@ -33,7 +33,7 @@ static bool is_plain_loss(const struct tc_call *call)
            tc_value_get(tc_value_get(call->args, "target"), "summary");
 }
 
-/* Labels that count; -1: that is not told. */
+/* Labels that count; -1: that is not recorded. */
 static int64_t count_learned(const struct tc_call *call)
 {
     const struct tc_value *target = tc_value_get(call->args, "target"),

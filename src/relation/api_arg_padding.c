@@ -54,7 +54,7 @@ static bool is_of_function(const struct tc_call *call, const struct tc_member *o
            n_rows(tc_value_get(call->args, "query")) > 1;
 }
 
-/* The summary of the mask among the operands; NULL if there is none that can be told of. */
+/* The summary of the mask among the operands; NULL if none was recorded. */
 static const struct tc_value *mask_of(const struct tc_call *call)
 {
     for (uint32_t i = 0; call->args && call->args->kind == TC_VALUE_OBJECT && i < call->args->n;

@@ -23,7 +23,7 @@
 #define MAX_NUMBERS 4096
 #define MAX_PENDING 4096
 #define PRECISION   1e-4
-#define ROUNDED     0.02 /* elements are told with three digits */
+#define ROUNDED     0.02 /* elements are recorded with three digits */
 
 /* A number of one element that takes a gradient. */
 struct share {

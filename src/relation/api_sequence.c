@@ -346,7 +346,7 @@ static bool explain_missing(struct tc_strtab *symbols, const struct tc_invariant
     return is_training;
 }
 
-/* Of a step of many micro-batches the first are told. */
+/* Of a step of many micro-batches the first are recorded. */
 #define SHOWN_CALLS 8
 
 static void window_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,

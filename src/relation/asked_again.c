@@ -2,8 +2,8 @@
 /*
  * asked_again.c - counts how often one input is asked for, by model or by line of the script
  *
- * What happens inside a forward is told before the forward itself has returned: each event moves
- * the count on if its forward is another one than that of the event before.
+ * What happens inside a forward is recorded before the forward itself has returned: each event
+ * moves the count on if its forward is another one than that of the event before.
  */
 #include "relation/asked_again.h"
 

@@ -55,11 +55,12 @@
 /* The steps of one generation of processes. */
 struct steps {
     TC_VEC(struct tc_replica_step *) items; /* by step */
-    TC_VEC(struct tc_replica_step *) apart; /* settled but not told, until the ranks meet again */
-    uint64_t n_alike;                       /* with one batch for all ranks, in a row */
-    size_t longest;  /* so many steps in a row were they apart, at most, before they met again */
-    bool has_parted; /* they did not: later steps are told at once */
-    bool have_met;   /* in some step they were the same */
+    TC_VEC(struct tc_replica_step *)
+    apart;            /* settled but not reported, until the ranks meet again */
+    uint64_t n_alike; /* with one batch for all ranks, in a row */
+    size_t longest;   /* so many steps in a row were they apart, at most, before they met again */
+    bool has_parted;  /* they did not: later steps are reported at once */
+    bool have_met;    /* in some step they were the same */
     struct tc_ranks absent; /* not waited for until they report again */
     int64_t given_up;       /* the last step that was judged without some ranks */
 };
@@ -189,7 +190,7 @@ static size_t outcome_of(const struct tc_replica *replica, bool has_met, struct 
     if (!replica->is_incomparable && replica->variable.kind != TC_SYM_BUFFER && !replica->is_own &&
         !(has_met && tc_replica_is_trained(replica)))
         out[n++] = tc_consistent_agreement(symbols, TC_SYM_DATA, !replica->data_differs);
-    if (replica->is_part) /* the rest is told of the whole */
+    if (replica->is_part) /* the whole has the rest */
         return n;
     out[n++] = tc_consistent_agreement(symbols, TC_SYM_DTYPE, !replica->dtype_differs);
     out[n++] = tc_consistent_agreement(symbols, TC_SYM_SHAPE, !replica->shape_differs);

@@ -33,8 +33,8 @@
  * several heads one may come once in a while. */
 #define STEPS_BESIDE_OTHERS 40
 /* A first phase may leave it out as well, as a last layer that waits, or a mode that comes later,
- * and no step tells how long that lasts: it is told when the run is over, of what no step of it has
- * changed; or after so many, lest a long run is told too late. */
+ * and no step tells how long that lasts: it is reported when the run is over, of what no step of it
+ * has changed; or after so many, lest a long run is reported too late. */
 #define STEPS_OF_A_PHASE 1000
 
 /* A parameter that no step has changed, for want of a gradient; told when the run is over. */
@@ -264,7 +264,7 @@ static size_t outcome_of(const struct each_example *x, const struct tc_variable 
     return n;
 }
 
-/* A rest begins to count here; what it is an example of is told when the run is over. */
+/* A rest begins to count here; what it is an example of is reported when the run is over. */
 static void rest_begins(struct resting *rest, const struct each_example *x, tc_sym key,
                         const struct tc_situation *situation, const struct tc_variable *variable)
 {
@@ -277,7 +277,8 @@ static void rest_begins(struct resting *rest, const struct each_example *x, tc_s
     tc_place_of(x->event, &rest->place);
 }
 
-/* Of a parameter of an optimizer: does it rest still? What changed it, or is told now, ends that.
+/* Of a parameter of an optimizer: does it rest still? What changed it, or is reported now, ends
+ * that.
  */
 static void follow_rest(const struct each_example *x, tc_sym key,
                         const struct tc_situation *situation, const struct tc_variable *variable,

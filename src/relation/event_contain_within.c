@@ -204,7 +204,7 @@ static void on_use(struct within_state *s, struct tc_strtab *symbols, const stru
         emit(event, v, swap_sym(symbols), TC_SYM_FALSE, sink);
 }
 
-/* What the root has now trained with is told once. */
+/* What the root has now trained with is reported once. */
 static void on_forward(struct within_state *s, struct tc_strtab *symbols,
                        const struct tc_event *event, const struct tc_sink *sink)
 {

@@ -3,14 +3,14 @@
  * excuse.h - why an occasion is not judged, though an invariant speaks of it
  *
  * A form says what always holds. Where a healthy script or a trace was met in which it rightly does
- * not hold, or cannot be told, an excuse was added: a row below, with what forced it and the test
- * that holds it. No other file says why. An excuse reaches a check in one of three ways:
+ * not hold, or cannot be reported, an excuse was added: a row below, with what forced it and the
+ * test that holds it. No other file says why. An excuse reaches a check in one of three ways:
  *
  *   a source tells of an occasion of which it makes no example        tc_sink_excuse()
  *   a source leaves an attribute out of an example                    struct tc_example.excuses
  *   the marks in the outcome of an example excuse what did not happen  `holds` says TC_EXCUSED_NAME
  *
- * The order is that of precedence: where several excuse an occasion, the first is told.
+ * The order is that of precedence: where several excuse an occasion, the first is reported.
  * docs/relations.md has the same table.
  */
 #ifndef TC_RELATION_EXCUSE_H

@@ -26,7 +26,7 @@ bool tc_param_has_role(const struct tc_strtab *symbols, const struct tc_param *p
 
 /* The serial of an object as a trace has it; TC_NONE of none. */
 int64_t tc_serial_of(const struct tc_value *object);
-/* Of a tensor; -1 where no shape is told. */
+/* Of a tensor; -1 where no shape is recorded. */
 int64_t tc_n_dimensions(const struct tc_value *tensor);
 /* The size of its i-th dimension from 0; -1 past the last. */
 int64_t tc_size_of(const struct tc_value *tensor, uint32_t i);
@@ -35,7 +35,8 @@ int64_t tc_size_of(const struct tc_value *tensor, uint32_t i);
 bool tc_is_of_dtype(const struct tc_value *dtype, const char *name);
 /* Is it a tensor of integers that are not drawn again by chance? */
 bool tc_is_rich(const struct tc_value *tensor);
-/* What its content is known again by if it is such a tensor; 0: no content is told, or it is none.
+/* What its content is known again by if it is such a tensor; 0: no content is recorded, or it is
+ * none.
  */
 uint64_t tc_rich_content(const struct tc_value *tensor);
 
@@ -45,7 +46,7 @@ const char *tc_name_in_model(const struct tc_strtab *symbols, const struct tc_va
 /* That it holds this content, as a number; the sum of all is what a model holds. */
 uint64_t tc_content_in_model(const struct tc_strtab *symbols, const struct tc_variable *variable,
                              uint64_t data);
-/* Is it a matrix of a model whose whole content is told, from its first on? */
+/* Is it a matrix of a model whose whole content is recorded, from its first on? */
 bool tc_is_told_matrix(const struct tc_variable *variable);
 
 /* The receiver if it is a tensor, else the first tensor among the operands; NULL: there is none. */

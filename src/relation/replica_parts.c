@@ -25,7 +25,7 @@ bool tc_replica_is_shared(const struct tc_replica_step *step, const struct tc_re
 }
 
 /* Had it another shape on another rank before anything was done to it? Of what all ranks have, the
- * lowest rank is the same, and so is whose roots are told. */
+ * lowest rank is the same, and so is whose roots are recorded. */
 static bool began_in_other_shape(const struct tc_replica_step *step,
                                  const struct tc_replica *replica)
 {

@@ -188,7 +188,7 @@ static void report_seed(struct tc_replica_reports *r, struct tc_replica_step *st
 }
 
 /* Something that shuffles data and gives each rank its part of them: by seeds of their own ranks
- * have some samples twice, and others never. The first one of a process is told. */
+ * have some samples twice, and others never. The first one of a process is reported. */
 static void on_sampler(struct tc_replica_reports *r, const struct tc_event *event)
 {
     const struct tc_value *attrs = tc_value_get(event->call->self, "attrs");

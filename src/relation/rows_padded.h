@@ -20,7 +20,7 @@ struct tc_rows_padded {
 bool tc_rows_padded_of(const struct tc_call *forward, struct tc_rows_padded *out);
 
 /* How many elements of integers are that number, of which the trace counts zero, one and those
- * below zero, as if these were one number; -1: that is not told. */
+ * below zero, as if these were one number; -1: that is not recorded. */
 int64_t tc_count_of_number(const struct tc_value *tensor, int64_t number);
 
 #endif /* TC_RELATION_ROWS_PADDED_H */
