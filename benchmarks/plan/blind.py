@@ -5,11 +5,13 @@
     benchmarks/plan/blind.py --bin build/bin --set places [NAME...]
     benchmarks/plan/blind.py --bin build/bin --set layouts [NAME...]
     benchmarks/plan/blind.py --bin build/bin --set trackers [NAME...]
+    benchmarks/plan/blind.py --bin build/bin --set reports [NAME...]
 
 Those of blind/ were rebuilt from issue trackers by one who had not read the set-ups and bugs of this folder. Those of
 places/ are what the search for the place is developed on: stages and ranks with programs of their own, factors. Those of layouts/
 were written from docs/plans.md alone: whole layouts, each with several bugs (--bug NAME). Those of trackers/ were, too:
-sixteen more, most bugs from issue trackers.
+sixteen more, most bugs from issue trackers. Those of reports/ are eighteen others, all bugs from reports, each with its
+address; reports/check.py says in float64 what is right and what is not.
 
 The healthy job must be verified, the other refuted; the first violation must name a line that the script marks with
 `# place` (`# place NAME...`: of these bugs), in its first line (right) or in those that follow (below). The marks were set
@@ -47,7 +49,15 @@ TRACKERS = {
     "mtp_context": {"dp": 2, "cp": 2}, "ssm_groups": {"tp": 2}, "muon_shards": {"dp": 2, "tp": 2},
     "synced_norm": {"dp": 2}, "policy_tokens": {"dp": 2}, "expert_alltoall": {"ep": 2}, "halo_conv": {"sp": 3},
 }
-SETS = {"blind": BLIND, "places": PLACES, "layouts": LAYOUTS, "trackers": TRACKERS}
+REPORTS = {
+    "latent_attention": {"tp": 2}, "latent_sequence": {"tp": 2}, "wide_qk_norm": {"tp": 2}, "contrastive": {"dp": 3},
+    "shared_expert": {"tp": 2}, "expert_clip": {"edp": 2, "ep": 2}, "balance_scaler": {"dp": 2},
+    "padded_vocab": {"tp": 2}, "reinforce_vocab": {"dp": 2, "tp": 2}, "interleaved_pipe": {"pp": 2},
+    "one_sync_pipe": {"dp": 2, "pp": 2}, "hsdp_by_hand": {"replicate": 2, "shard": 2},
+    "dtensor_heads": {"dp": 2, "tp": 2}, "ulysses_groups": {"dp": 2, "sp": 2}, "joint_ring": {"cp": 3},
+    "window_gather": {"dp": 2, "cp": 2}, "lora_experts": {"tp": 2}, "ddp_tokens": {"dp": 3},
+}
+SETS = {"blind": BLIND, "places": PLACES, "layouts": LAYOUTS, "trackers": TRACKERS, "reports": REPORTS}
 VERDICT = {0: "verified", 1: "refuted", 2: "error", 3: "unjudged"}
 
 
