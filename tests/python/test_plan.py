@@ -763,5 +763,27 @@ if os.environ["RANK"] == "1":
         self.assertIn("the script says world_size=4, but --plan-world 2 was given", run.err)
 
 
+class TestScalars(PlanCase):
+    """A parameter with one element and no dimension has moments of the same form as the number of steps."""
+
+    TEXT = """
+import torch
+
+scale = torch.nn.Parameter(torch.tensor(1.3))
+optimizer = torch.optim.Adam([scale])
+for _ in range(3):
+    optimizer.zero_grad()
+    (scale ** 2).backward()
+    optimizer.step()
+"""
+
+    def test_its_moments_are_starts_and_the_number_of_steps_is_a_constant(self):
+        self.plan(self.TEXT)
+        plan, = self.read()
+        states = [name.rpartition(":")[2] for name, init in plan.inits.items() if init["init"] == "state"]
+        self.assertEqual(sorted(states), ["exp_avg", "exp_avg_sq"])
+        self.assertIn([1.0], [const["data"] for const in plan.consts.values()])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -43,6 +43,11 @@ class CaptureError(Exception):
     """What is to be captured cannot be."""
 
 
+def _is_count(value, parameter):
+    """Is this state of an optimizer the number of its steps? That of a parameter with one element may have one, too."""
+    return value.dim() == 0 and (parameter.dim() > 0 or bool(value == value.round()))
+
+
 class Capture:
     """One process's plan: waits for the step, records it, writes the file and ends the process."""
 
@@ -307,7 +312,7 @@ class Capture:
         for parameter, state in optimizer.state.items():
             owner = self.names.params.get(id(parameter))
             for key, value in state.items() if owner is not None else ():
-                if not isinstance(value, sys.modules["torch"].Tensor) or local(value).dim() == 0:
+                if not isinstance(value, sys.modules["torch"].Tensor) or _is_count(local(value), local(parameter)):
                     continue
                 if local(value).shape != local(parameter).shape:
                     if self.kept is not None:
