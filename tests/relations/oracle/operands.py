@@ -159,12 +159,27 @@ def is_set_apart(p, call):
     return layer is not None and layer.get("self", {}).get("id") in p.state["set_by_hand"] and bool(mode(layer)) != bool(mode(root))
 
 
+def is_by_a_teacher(p, call):
+    """A model that drops, outside of the training and without gradients, that no optimizer steps and that each step asks."""
+    is_dropping = (call.get("args") or {}).get("training", (call.get("self") or {}).get("attrs", {}).get("training"))
+    root = next((c for c in [call, *p.around(call["above"])] if c["root"]), None)
+    if is_dropping is not True or root is None or "grad" not in (root.get("ctx") or {}) or call["stage"] == "training":
+        return False
+    serial, now = root["self"]["id"], root["step"]
+    teacher = p.state["teachers"].setdefault(serial, {"last": None, "is one": True})
+    if teacher["last"] != now:
+        is_in_time = teacher["last"] is None or now <= teacher["last"] + 2
+        is_stepped = any(v.get("root") == serial and v["stepped"] >= 0 for v in p.variables.values())
+        teacher.update({"last": now, "is one": teacher["is one"] and is_in_time and not is_stepped})
+    return teacher["is one"]
+
+
 def operands(p, what, call):
     if what != "call" or call["raised"]:
         return
     if call["role"] == "mode" and not call["above"]:
         p.state["set_by_hand"][call.get("self", {}).get("id")] = True
-    if is_set_apart(p, call):
+    if is_set_apart(p, call) or is_by_a_teacher(p, call):
         return
     said = {("call", "is", what) for what, roles in (("rare", {"load", "save"}), ("users", FOREIGN)) if call["role"] in roles}
     said |= {*about_arguments(p, call), *defaults_among(p, call), *about_result(p, call), *about_mode(call)}
