@@ -39,6 +39,7 @@
 
 /* A parameter that no step has changed, for want of a gradient; told when the run is over. */
 struct resting {
+    const struct tc_process *process;
     tc_sym key, object; /* of the example; class of the optimizer */
     uint64_t steps;     /* that left it as it was */
     struct tc_situation situation;
@@ -270,7 +271,8 @@ static void rest_begins(struct resting *rest, const struct each_example *x, tc_s
 {
     const struct tc_str class = tc_value_str(tc_value_get(x->event->call->self, "object"));
 
-    *rest = (struct resting){.key = key, .situation = *situation, .variable = *variable};
+    *rest = (struct resting){
+        .process = x->event->process, .key = key, .situation = *situation, .variable = *variable};
     rest->object = class.text ? tc_strtab_intern(x->symbols, class.text, class.size) : TC_NO_SYM;
     rest->variable.attrs = NULL;
     rest->variable.n_attrs = 0;
@@ -308,6 +310,14 @@ static void follow_rest(const struct each_example *x, tc_sym key,
     rest->steps = streak;
 }
 
+/* Has another optimizer stepped it later, as that of a second phase? */
+static bool is_moved_later(const struct resting *rest)
+{
+    const struct tc_variable *now = tc_process_variable(rest->process, rest->variable.serial);
+
+    return now && now->data != now->first_data;
+}
+
 /* The run is over: what has rested from its start is known to. */
 static void tell_resting(const struct each_state *each, struct tc_strtab *symbols,
                          const struct tc_event *event, const struct tc_sink *sink)
@@ -316,6 +326,8 @@ static void tell_resting(const struct each_state *each, struct tc_strtab *symbol
     const struct resting *rest;
 
     for (size_t pos = 0; (rest = tc_map_next(&each->rests, &pos));) {
+        if (is_moved_later(rest))
+            continue;
         const struct tc_example example = {.key = rest->key,
                                            .situation = &rest->situation,
                                            .outcome = &outcome,

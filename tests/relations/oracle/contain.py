@@ -132,7 +132,7 @@ def kind_for_each(p, v, call):
 
 def owned(p, what, call):
     if what == "finish":
-        yield from call.get("resting", {}).values()
+        yield from (said for v, said in call.get("resting", {}).values() if v["data"] == v["first"])
     if what != "call" or not is_subject(call) or not (call["role"] == "step" or call["root"]):
         return
     if call["role"] == "step":
@@ -161,7 +161,7 @@ def owned(p, what, call):
             resting.pop((p.file, who), None)
         elif rests and not is_small and not call.get("is_pause") and streak >= 10 and not has_moved and (grad == "null" or len(v["shape"]) > 1):
             at_end = (call["name"], kind), {**where, **situation_of_variable(v, grad)}, frozenset({("data", "unchanged")})
-            resting.setdefault((p.file, who), at_end)
+            resting.setdefault((p.file, who), (v, at_end))
         outcome = {("data", "changed")} if changed else {("data", "unchanged")} if is_unchanged else set()
         if call["role"] == "step":
             outcome.add(("cleared", text(v["serial"] not in call.get("uncleared", []))))
