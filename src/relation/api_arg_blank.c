@@ -27,8 +27,7 @@ static int64_t count_filled(const struct tc_call *call, const struct tc_value *t
     return tc_size_of(targets, 0) * (tc_size_of(targets, 1) - least);
 }
 
-/* How often the number stands in the tensor, one for any number of times; -1: that is not recorded.
- */
+/* How often the number stands in the tensor, one for any number of times; -1: not recorded. */
 static int64_t count_of(const struct tc_value *summary, int64_t number)
 {
     if (number == 0 || number == 1)

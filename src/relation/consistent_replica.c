@@ -55,12 +55,11 @@
 /* The steps of one generation of processes. */
 struct steps {
     TC_VEC(struct tc_replica_step *) items; /* by step */
-    TC_VEC(struct tc_replica_step *)
-    apart;            /* settled but not reported, until the ranks meet again */
-    uint64_t n_alike; /* with one batch for all ranks, in a row */
-    size_t longest;   /* so many steps in a row were they apart, at most, before they met again */
-    bool has_parted;  /* they did not: later steps are reported at once */
-    bool have_met;    /* in some step they were the same */
+    TC_VEC(struct tc_replica_step *) apart; /* settled, kept until the ranks meet again */
+    uint64_t n_alike;                       /* with one batch for all ranks, in a row */
+    size_t longest;  /* so many steps in a row were they apart, at most, before they met again */
+    bool has_parted; /* they did not: later steps are reported at once */
+    bool have_met;   /* in some step they were the same */
     struct tc_ranks absent; /* not waited for until they report again */
     int64_t given_up;       /* the last step that was judged without some ranks */
 };
