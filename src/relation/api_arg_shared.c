@@ -22,15 +22,14 @@
 
 #define MAX_NUMBERS 4096
 #define MAX_PENDING 4096
-#define PRECISION   1e-4
 #define ROUNDED     0.02 /* elements are recorded with three digits */
 
 /* A number of one element that takes a gradient. */
 struct share {
-    double factor;              /* by what it was multiplied, but for the count */
-    double count;               /* by which it was divided; 0: none */
-    double own;                 /* the part of it that is this rank's */
-    tc_sym call, at, in, in_at; /* where it was divided by the count */
+    double factor;       /* by what it was multiplied, but for the count */
+    double count;        /* by which it was divided; 0: none */
+    double own;          /* the part of it that is this rank's */
+    struct tc_spot spot; /* where it was divided by the count */
 };
 
 /* Of one process. */
@@ -75,11 +74,6 @@ static void sharing_release(void *of_process)
     tc_map_release_structs(&sharing->parts);
 }
 
-static bool is_near(double a, double b)
-{
-    return fabs(a - b) <= PRECISION * fabs(b);
-}
-
 /* What this rank gives, before it is added up. */
 static void on_collective(struct sharing *sharing, const struct tc_call *call)
 {
@@ -122,17 +116,6 @@ static struct share share_of(const struct sharing *sharing, const struct tc_valu
     return known ? *known : (struct share){.factor = 1};
 }
 
-static void set_place(struct share *share, const struct tc_event *event)
-{
-    struct tc_place place;
-
-    tc_place_of(event, &place);
-    share->call = place.call;
-    share->at = place.at;
-    share->in = place.in;
-    share->in_at = place.in_at;
-}
-
 /* A loss is divided or multiplied by a number. */
 static void on_number(struct sharing *sharing, const struct tc_event *event)
 {
@@ -148,13 +131,13 @@ static void on_number(struct sharing *sharing, const struct tc_event *event)
         by <= 0 || a == 0)
         return;
     parts = tc_map_find(&sharing->parts, (uint64_t)tc_serial_of(other));
-    if (is_near(a / by, b) && parts && parts->n == 1 && !share.count) {
+    if (tc_is_near(a / by, b) && parts && parts->n == 1 && !share.count) {
         share.count = by;
         share.own = parts->items[0];
-        set_place(&share, event);
-    } else if (is_near(a / by, b)) {
+        share.spot = tc_spot_of(event);
+    } else if (tc_is_near(a / by, b)) {
         share.factor /= by;
-    } else if (is_near(a * by, b)) {
+    } else if (tc_is_near(a * by, b)) {
         share.factor *= by;
     } else if (share.count) { /* something is added to it */
         share.factor = 0;
@@ -194,14 +177,11 @@ static void on_step(const struct tc_hearing *h, struct sharing *sharing)
     step = tc_map_struct(&state->steps, tc_hash64(key, sizeof(key), 0), sizeof(*step));
     if (!step->n || process->rank < step->place.rank) {
         tc_place_of(h->event, &step->place);
-        step->place.call = loss.call;
-        step->place.at = loss.at;
-        step->place.in = loss.in;
-        step->place.in_at = loss.in_at;
+        tc_place_move(&step->place, &loss.spot);
     }
     step->n++;
-    step->n_plain += is_near(loss.factor, 1);
-    step->n_times += is_near(loss.factor, (double)process->world);
+    step->n_plain += tc_is_near(loss.factor, 1);
+    step->n_times += tc_is_near(loss.factor, (double)process->world);
     step->own += loss.own;
     step->count = loss.count;
     if (step->n == (uint64_t)process->world)

@@ -26,12 +26,11 @@
 #define MAX_NUMBERS 4096
 #define MAX_PENDING 4096
 #define MUCH_MORE   2.0
-#define PRECISION   1e-4
 
 /* What a number of one element was divided by; 0 is not known. */
 struct weight {
     double in_all, labels;
-    tc_sym call, at, in, in_at; /* where it was divided by labels first */
+    struct tc_spot spot; /* where it was divided by labels first */
 };
 
 static const struct weight unweighed = {.in_all = 1, .labels = 1};
@@ -75,11 +74,6 @@ static void losses_release(void *of_process)
 
 /* ---- numbers ------------------------------------------------------------------------------- */
 
-static bool is_near(double a, double b)
-{
-    return fabs(a - b) <= PRECISION * fabs(b);
-}
-
 /* Labels that the loss does not ignore, if it is a mean over them; else 1. */
 static double count_labels(const struct tc_call *call)
 {
@@ -112,10 +106,10 @@ static struct weight scaled(struct weight weight, const struct tc_value *from, d
     if (!tc_value_number(tc_value_get(from, "value"), &a) ||
         !tc_value_number(tc_value_get(to, "value"), &b) || by <= 0)
         return weight;
-    if (is_near(a / by, b)) {
+    if (tc_is_near(a / by, b)) {
         weight.in_all *= by;
-        weight.labels *= by >= 2 && is_near(round(by), by) ? by : 1;
-    } else if (is_near(a * by, b)) {
+        weight.labels *= by >= 2 && tc_is_near(round(by), by) ? by : 1;
+    } else if (tc_is_near(a * by, b)) {
         weight.in_all /= by;
     }
     return weight;
@@ -135,7 +129,6 @@ static void on_number(struct losses *losses, const struct tc_event *event)
     const struct tc_value *value = call->end->value, *from = tc_first_tensor(call),
                           *other = tc_value_get(call->args, "other");
     struct weight weight = weight_of(losses, from);
-    struct tc_place place;
     double by;
 
     if (!tc_is_loss_value(value) || !tc_value_get(value, "value"))
@@ -148,13 +141,8 @@ static void on_number(struct losses *losses, const struct tc_event *event)
         weight = weight_of(losses, other);
     if (weight.in_all == 1 && weight.labels == 1)
         return;
-    if (weight.at == TC_SYM_EMPTY && weight.labels != 1) {
-        tc_place_of(event, &place);
-        weight.call = place.call;
-        weight.at = place.at;
-        weight.in = place.in;
-        weight.in_at = place.in_at;
-    }
+    if (weight.spot.at == TC_SYM_EMPTY && weight.labels != 1)
+        weight.spot = tc_spot_of(event);
     keep(losses, value, weight);
 }
 
@@ -191,12 +179,8 @@ static void answer(const struct tc_hearing *h, const struct spread *spread, uint
 {
     const bool is_even = !is_divisor_told(spread) || !is_uneven(spread);
 
-    if (spread->least.at != TC_SYM_EMPTY) {
-        place.call = spread->least.call;
-        place.at = spread->least.at;
-        place.in = spread->least.in;
-        place.in_at = spread->least.in_at;
-    }
+    if (spread->least.spot.at != TC_SYM_EMPTY)
+        tc_place_move(&place, &spread->least.spot);
     *n_uneven = tc_in_a_row(*n_uneven, !is_even);
     if (is_divisor_told(spread) && (is_even || *n_uneven >= TC_THIRD_TIME))
         tc_answer_of(h, is_even, (struct tc_example){.place = &place});

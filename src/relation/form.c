@@ -7,6 +7,7 @@
  */
 #include "relation/form.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,6 +154,13 @@ bool tc_is_loss_value(const struct tc_value *value)
     return !tc_n_dimensions(value) && tc_requires_gradient(value);
 }
 
+#define PRECISION 1e-4
+
+bool tc_is_near(double a, double b)
+{
+    return fabs(a - b) <= PRECISION * fabs(b);
+}
+
 void tc_release_map(void *of_process)
 {
     tc_map_release(of_process);
@@ -274,6 +282,22 @@ void tc_explain_writer(const struct tc_strtab *symbols, const struct tc_event *e
     if (write->fn == TC_NO_SYM || (!is_step && write->id < variable->stepped))
         return;
     explain_call_in(symbols, write->fn, write->at, write->in, write->in_at, out);
+}
+
+struct tc_spot tc_spot_of(const struct tc_event *event)
+{
+    struct tc_place place;
+
+    tc_place_of(event, &place);
+    return (struct tc_spot){place.call, place.at, place.in, place.in_at};
+}
+
+void tc_place_move(struct tc_place *place, const struct tc_spot *spot)
+{
+    place->call = spot->call;
+    place->at = spot->at;
+    place->in = spot->in;
+    place->in_at = spot->in_at;
 }
 
 void tc_explain_place(const struct tc_strtab *symbols, const struct tc_place *place,

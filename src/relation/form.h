@@ -55,6 +55,8 @@ const struct tc_value *tc_first_tensor(const struct tc_call *call);
 bool tc_plain_number(const struct tc_value *operand, double *number);
 /* Is it one number that takes a gradient, as a loss is? */
 bool tc_is_loss_value(const struct tc_value *value);
+/* Are two numbers equal but for rounding, as those that a trace has of float32 are? */
+bool tc_is_near(double a, double b);
 
 /* For the state of a process that is a struct tc_map, of numbers or of structs. */
 void tc_release_map(void *of_process);
@@ -107,6 +109,15 @@ void tc_explain_writer(const struct tc_strtab *symbols, const struct tc_event *e
 /* The same of the place of an example; nothing where that is no call. */
 void tc_explain_place(const struct tc_strtab *symbols, const struct tc_place *place,
                       struct tc_strbuf *out);
+
+/* What a sentence says of a place, for those who keep many. All zero: none. */
+struct tc_spot {
+    tc_sym call, at, in, in_at; /* as in struct tc_place */
+};
+
+struct tc_spot tc_spot_of(const struct tc_event *event);
+/* The place is there then, of the same process and step. */
+void tc_place_move(struct tc_place *place, const struct tc_spot *spot);
 
 /* Drop what is said of a call if it follows from a call inside it. */
 void tc_contain_condense(const struct tc_rows *rows, struct tc_invariant_set *accepted);
