@@ -262,14 +262,26 @@ void tc_trace_folder_limit(struct tc_trace_folder *folder, int64_t step)
 
 /* ---- turns --------------------------------------------------------------------------------- */
 
-/* The member whose turn it is, which waits no more; the one that had the last turn waits again. */
+/* Of a file that is read to where it ended when somebody looked, nothing is read in vain: the next
+ * look sees whether it has grown. */
+static void end_turn(struct tc_trace_folder *folder)
+{
+    struct tc_trace_member *m = &folder->members.items[folder->turn];
+
+    m->progress.is_dry = tc_trace_file_has_all_of(m->file, m->progress.size);
+    if (!m->progress.is_dry)
+        tc_trace_folder_wait(folder, folder->turn);
+}
+
+/* The member whose turn it is, which waits no more; the one that had the last turn may wait again.
+ */
 static size_t next_turn(struct tc_trace_folder *folder)
 {
     const struct tc_turn *first;
     size_t member;
 
     if (folder->turn != NO_MEMBER)
-        tc_trace_folder_wait(folder, folder->turn);
+        end_turn(folder);
     first = tc_turns_first(&folder->waiting);
     if (!first || first->step > folder->limit)
         return NO_MEMBER;

@@ -216,6 +216,12 @@ size_t tc_lines_torn(const struct tc_lines *lines)
     return tc_lines_tail(lines).size + tc_frames_torn(lines->frames);
 }
 
+bool tc_lines_has_all_of(const struct tc_lines *lines, uint64_t size)
+{
+    return !lines->packed.size && lines->pos == lines->text.size && !lines->is_skipping &&
+           tc_frames_has_all_of(lines->frames, size);
+}
+
 uint64_t tc_lines_number(const struct tc_lines *lines)
 {
     return lines->number;

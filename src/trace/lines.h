@@ -36,6 +36,9 @@ void tc_lines_take_tail(struct tc_lines *lines);
 /* After TC_END: bytes of the tail and of an unfinished frame. */
 size_t tc_lines_torn(const struct tc_lines *lines);
 
+/* Are all of the first `size` bytes of the file lines that were returned? */
+bool tc_lines_has_all_of(const struct tc_lines *lines, uint64_t size);
+
 /* Of the line returned last, from 1. Lines in damaged frames cannot be counted. */
 uint64_t tc_lines_number(const struct tc_lines *lines);
 uint64_t tc_lines_file_bytes(const struct tc_lines *lines);

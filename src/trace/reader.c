@@ -244,6 +244,12 @@ bool tc_trace_file_is_waiting(const struct tc_trace_file *file)
     return file->ops ? file->ops->is_waiting(file->foreign) : tc_lines_is_waiting(file->lines);
 }
 
+bool tc_trace_file_has_all_of(const struct tc_trace_file *file, int64_t size)
+{
+    return !file->ops && !file->torn && size > 0 &&
+           tc_lines_has_all_of(file->lines, (uint64_t)size);
+}
+
 void tc_trace_file_park(struct tc_trace_file *file)
 {
     if (file->ops) {

@@ -15,6 +15,9 @@ enum tc_status tc_trace_file_open_by(struct tc_zio *zio, const char *path, bool 
                                      struct tc_notes *notes, struct tc_trace_file **out,
                                      struct tc_error *err);
 
+/* Are all of the first `size` bytes of the file records that were returned, or noted? */
+bool tc_trace_file_has_all_of(const struct tc_trace_file *file, int64_t size);
+
 /* How a foreign process is read; state belongs to the file. */
 struct tc_foreign_ops {
     /* As tc_trace_file_next; every record has its `foreign`. */

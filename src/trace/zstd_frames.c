@@ -326,6 +326,11 @@ size_t tc_frames_torn(const struct tc_frames *frames)
     return rest;
 }
 
+bool tc_frames_has_all_of(const struct tc_frames *frames, uint64_t size)
+{
+    return frames->pos == frames->raw.size && !frames->is_lost && frames->n_bytes >= size;
+}
+
 uint64_t tc_frames_bytes(const struct tc_frames *frames)
 {
     return frames->n_bytes;

@@ -38,6 +38,8 @@ void tc_frames_park(struct tc_frames *frames);
 
 /* After TC_END: bytes of the frame that the file ends in the midst of. */
 size_t tc_frames_torn(const struct tc_frames *frames);
+/* Was all of the first `size` bytes of the file returned as text? */
+bool tc_frames_has_all_of(const struct tc_frames *frames, uint64_t size);
 /* Bytes read from the file. */
 uint64_t tc_frames_bytes(const struct tc_frames *frames);
 

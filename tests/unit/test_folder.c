@@ -351,6 +351,48 @@ static void a_limit_holds_files_back(void **state)
     free(path_b);
 }
 
+/* A turn that would find nothing is not had: with thousands of files each opens one. What was
+ * written since the look is read all the same. */
+static void who_was_read_to_its_end_has_no_further_turn(void **state)
+{
+    struct tc_strbuf a = TC_STRBUF_INIT, b = TC_STRBUF_INIT;
+    char *path_a = tc_fs_join(dir, "trace_a.jsonl.zst"), *path_b = tc_fs_join(dir, "trace_b.jsonl");
+    struct tc_trace_folder *folder = tc_trace_folder_watch(dir, notes);
+    const struct tc_record *record;
+    struct tc_error err;
+    size_t i;
+
+    (void)state;
+    make_process(&a, 100);
+    make_step(&a, 0, 10);
+    make_process(&b, 200);
+    make_step(&b, 0, 10);
+    put_text(path_a, &a);
+    put_text(path_b, &b);
+    assert_int_equal(refresh(folder), 2);
+    for (size_t k = 0; k < 2; k++) {
+        assert_int_equal(tc_trace_folder_next(folder, &i, &record, &err), TC_OK);
+        assert_int_equal(i, k);
+    }
+    assert_true(tc_trace_folder_progress(folder, 0).is_dry);
+    tc_strbuf_reset(&b);
+    make_step(&b, 1, 20);
+    append_file(path_b, b.text, b.size);
+    check_order(folder, NULL, 0);
+    assert_int_equal(refresh(folder), 1);
+    assert_false(tc_trace_folder_progress(folder, 1).is_dry);
+    check_order(folder,
+                (const int[][2]){
+                    {1, 1}
+    },
+                1);
+    tc_trace_folder_close(folder);
+    tc_strbuf_release(&a);
+    tc_strbuf_release(&b);
+    free(path_a);
+    free(path_b);
+}
+
 static void set_changed(const char *path, int64_t ns)
 {
     const struct timespec times[2] = {
@@ -553,6 +595,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(batches_hold_what_comes_one_by_one, setup, teardown),
         cmocka_unit_test_setup_teardown(a_folder_grows, setup, teardown),
         cmocka_unit_test_setup_teardown(a_limit_holds_files_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_was_read_to_its_end_has_no_further_turn, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(what_is_not_read_is_a_lag, setup, teardown),
         cmocka_unit_test_setup_teardown(the_end_of_a_folder_is_as_that_of_a_finished_one, setup,
                                         teardown),
