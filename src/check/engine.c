@@ -41,8 +41,9 @@ struct tc_engine {
     struct tc_strtab *arrays, *tuples;
     TC_VEC(struct answer) answers; /* by number of the tuple */
     void *states[TC_MAX_SOURCES];
-    bool is_used[TC_MAX_SOURCES]; /* does any invariant ask for the source? */
-    size_t source;                /* whose examples arrive */
+    TC_VEC(uint32_t) used;  /* sources that an invariant asks for, in the order of tc_sources */
+    TC_VEC(uint32_t) close; /* those of them that look closely */
+    size_t source;          /* whose examples arrive */
     const char *trace;
     struct tc_timeline timeline;
     struct tc_coverage coverage;
@@ -112,10 +113,24 @@ static void add_judgement(struct tc_engine *engine, struct tc_invariant *invaria
     if (judgement.relation) {
         uint32_t source = tc_source_number(judgement.relation->source);
         struct group *group = group_at(engine, source, key);
-        engine->is_used[source] = true;
         tc_vec_push(&group->judgements, (uint32_t)engine->judgements.n);
     }
     tc_vec_push(&engine->judgements, judgement);
+}
+
+static void list_sources(struct tc_engine *engine)
+{
+    bool is_used[TC_MAX_SOURCES] = {false};
+
+    for (size_t i = 0; i < engine->judgements.n; i++)
+        if (engine->judgements.items[i].relation)
+            is_used[tc_source_number(engine->judgements.items[i].relation->source)] = true;
+    for (uint32_t i = 0; tc_sources[i]; i++) {
+        if (is_used[i])
+            tc_vec_push(&engine->used, i);
+        if (is_used[i] && tc_sources[i]->looks_closely)
+            tc_vec_push(&engine->close, i);
+    }
 }
 
 struct tc_engine *tc_engine_new(struct tc_invariant_set *set, struct tc_strtab *symbols)
@@ -128,6 +143,7 @@ struct tc_engine *tc_engine_new(struct tc_invariant_set *set, struct tc_strtab *
     engine->tuples = tc_strtab_new();
     for (size_t i = 0; i < set->items.n; i++)
         add_judgement(engine, set->items.items[i]);
+    list_sources(engine);
     for (size_t i = 0; i < engine->judgements.n; i++)
         tc_vec_push(&engine->told, (uint32_t)i);
     return engine;
@@ -149,6 +165,8 @@ void tc_engine_free(struct tc_engine *engine)
     tc_timeline_release(&engine->timeline);
     tc_coverage_release(&engine->coverage);
     tc_vec_release(&engine->judgements);
+    tc_vec_release(&engine->used);
+    tc_vec_release(&engine->close);
     tc_vec_release(&engine->told);
     tc_strtab_free(engine->arrays);
     tc_strtab_free(engine->tuples);
@@ -361,29 +379,29 @@ void tc_engine_judge(void *context, const struct tc_event *event)
     if (event->process)
         note_coverage(engine, event->process);
     const bool is_close = tc_event_is_close(event);
-    for (engine->source = 0; tc_sources[engine->source]; engine->source++)
-        if (engine->is_used[engine->source] &&
-            (!is_close || tc_sources[engine->source]->looks_closely))
-            tc_source_observe(tc_sources[engine->source], engine->states[engine->source],
-                              engine->symbols, event, &sink);
+    const uint32_t *sources = is_close ? engine->close.items : engine->used.items;
+    for (size_t i = 0, n = is_close ? engine->close.n : engine->used.n; i < n; i++) {
+        engine->source = sources[i];
+        tc_source_observe(tc_sources[sources[i]], engine->states[sources[i]], engine->symbols,
+                          event, &sink);
+    }
     tc_timeline_observe(&engine->timeline, engine->symbols, engine->trace, event);
 }
 
 bool tc_engine_looks_closely(const struct tc_engine *engine)
 {
-    for (size_t i = 0; tc_sources[i]; i++)
-        if (engine->is_used[i] && tc_sources[i]->looks_closely)
-            return true;
-    return false;
+    return engine->close.n > 0;
 }
 
 size_t tc_engine_held(const struct tc_engine *engine)
 {
     size_t sum = 0;
 
-    for (size_t i = 0; tc_sources[i]; i++)
-        if (engine->is_used[i] && tc_sources[i]->held)
-            sum += tc_sources[i]->held(engine->states[i]);
+    for (size_t i = 0; i < engine->used.n; i++) {
+        const uint32_t source = engine->used.items[i];
+        if (tc_sources[source]->held)
+            sum += tc_sources[source]->held(engine->states[source]);
+    }
     return sum;
 }
 

@@ -236,7 +236,11 @@ void *tc_process_state(void *state, const struct tc_process *process)
 {
     struct tc_process_states *states = state;
 
-    return tc_map_struct(&states->items, (uintptr_t)process, states->size);
+    if (process != states->latest) {
+        states->state_of_latest = tc_map_struct(&states->items, (uintptr_t)process, states->size);
+        states->latest = process;
+    }
+    return states->state_of_latest;
 }
 
 static void release_processes(const struct tc_source *source, struct tc_process_states *states)

@@ -165,6 +165,9 @@ struct tc_source {
 struct tc_process_states {
     struct tc_map items; /* process → its state */
     size_t size;
+    /* That was asked for last: a turn of a process has many events. */
+    const struct tc_process *latest;
+    void *state_of_latest;
 };
 
 struct tc_claim;         /* claims.h */
