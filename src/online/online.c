@@ -27,7 +27,8 @@
 
 #define LOOK_MS       200  /* between looks at the folder without events */
 #define SOON_MS       5    /* after an event: several writes are one look */
-#define LOOK_SHARE    4    /* reading has so many times as long as looks take, of many files */
+#define LOOK_SHARE    4    /* looks at many files wait so many times as long as one takes */
+#define BUSY_MS       1000 /* between looks at the folder while there is more to read */
 #define GRACE_MS      1000 /* after the last process ended, a further one may begin */
 #define ENDING_MS     3000 /* what a command may need to end when its time is up */
 #define HURRY_MS      5000 /* waited for commands after a signal, however long they may take */
@@ -53,10 +54,12 @@ struct online {
     uint64_t paced_ms;
     int n_gone;
     uint64_t reported_ms;
-    uint64_t look_ms;           /* how long the last look took */
+    uint64_t looked_ms;         /* when the folder was looked at last */
+    uint64_t look_ms;           /* how long that took */
     uint64_t deleted_ms, freed; /* when something was deleted last; bytes of disk so far */
     bool has_events, is_watching, is_changed;
-    bool is_hung; /* and that was reported */
+    bool is_look_due; /* and waits until what is there was read */
+    bool is_hung;     /* and that was reported */
     bool cannot_delete, cannot_mark;
     size_t n_hangs;
     bool is_unreported; /* the last report could not be written, and that was said */
@@ -321,17 +324,26 @@ static bool is_interrupted(struct online *o)
            !config->progress(config->context, 0, 1, tc_follow_json_bytes(o->follow));
 }
 
+/* A look that was put off comes now. */
+static void end_reading(struct online *o)
+{
+    uv_idle_stop(&o->read);
+    if (o->is_look_due)
+        uv_timer_start(&o->soon, o->soon.timer_cb, SOON_MS, 0);
+}
+
 static void on_read(uv_idle_t *handle)
 {
     struct online *o = handle->data;
-    enum tc_status status = tc_follow_read(o->follow, RECORDS, o->err);
+    const size_t n = RECORDS + tc_follow_n_files(o->follow); /* which the looks go over, too */
+    enum tc_status status = tc_follow_read(o->follow, n, o->err);
 
     o->is_changed = true;
     tell_found(o);
     tc_follow_relieve(o->follow, uv_now(&o->loop));
     tell_found(o);
     if (status == TC_END)
-        uv_idle_stop(handle);
+        end_reading(o);
     else if (status != TC_OK)
         stop(o, status);
     show_standing(o);
@@ -339,9 +351,17 @@ static void on_read(uv_idle_t *handle)
         stop(o, TC_E_INTERRUPTED);
 }
 
-/* Of thousands of files a look takes long, and events ask for one all the time. */
-static void note_look(struct online *o, uint64_t began_ns)
+/* Of thousands of files a look takes long, and events ask for one all the time. While some are
+ * still to be read it would bring nothing that is read before them. */
+static void look_in_time(struct online *o)
 {
+    const uint64_t began_ns = uv_hrtime(), now_ms = uv_now(&o->loop);
+
+    o->is_look_due = uv_is_active((uv_handle_t *)&o->read) && now_ms < o->looked_ms + BUSY_MS;
+    if (o->is_look_due)
+        return;
+    look(o);
+    o->looked_ms = now_ms;
     o->look_ms = (uv_hrtime() - began_ns) / 1000000;
     uv_timer_set_repeat(&o->look, LOOK_MS + LOOK_SHARE * o->look_ms);
 }
@@ -350,9 +370,8 @@ static void on_look(uv_timer_t *timer)
 {
     struct online *o = timer->data;
     uint64_t interval_ms = 1000 * (uint64_t)o->config->report_interval_s;
-    const uint64_t began_ns = uv_hrtime();
 
-    look(o);
+    look_in_time(o);
     tc_follow_relieve(o->follow, uv_now(&o->loop));
     tell_found(o);
     if (!uv_is_active((uv_handle_t *)&o->read)) {
@@ -368,7 +387,6 @@ static void on_look(uv_timer_t *timer)
         mark_found(o);
         delete_checked(o);
     }
-    note_look(o, began_ns);
     if (is_interrupted(o))
         stop(o, TC_E_INTERRUPTED);
 }
