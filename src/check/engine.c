@@ -445,7 +445,7 @@ static int compare_violations(const void *a, const void *b)
                                 *(const struct tc_violation *const *)b);
 }
 
-const struct tc_violation **tc_engine_violations(const struct tc_engine *engine, size_t *n)
+struct tc_violation **tc_engine_violations(const struct tc_engine *engine, size_t *n)
 {
     struct tc_violation **list = tc_calloc(engine->judgements.n + 1, sizeof(*list));
 
@@ -455,7 +455,7 @@ const struct tc_violation **tc_engine_violations(const struct tc_engine *engine,
             list[(*n)++] = engine->judgements.items[i].violation;
     tc_consequences_mark(list, *n, engine->symbols);
     qsort(list, *n, sizeof(*list), compare_violations);
-    return (const struct tc_violation **)list;
+    return list;
 }
 
 const struct tc_timeline *tc_engine_timeline(const struct tc_engine *engine)

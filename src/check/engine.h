@@ -63,7 +63,7 @@ enum tc_verdict tc_engine_verdict(const struct tc_judgement *judgement);
 
 /* Violations in the order in which they should be read; the array is the caller's, its items the
  * engine's. */
-const struct tc_violation **tc_engine_violations(const struct tc_engine *engine, size_t *n);
+struct tc_violation **tc_engine_violations(const struct tc_engine *engine, size_t *n);
 
 const struct tc_timeline *tc_engine_timeline(const struct tc_engine *engine);
 

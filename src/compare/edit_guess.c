@@ -70,14 +70,10 @@ static const struct edit *likeliest(const struct tc_comparison *c, const struct 
 /* Something else than the sources may be the reason. */
 static bool has_other_reason(const struct tc_comparison *c)
 {
-    if (c->reference.world != c->run.world || c->resumed_at >= 0)
-        return true;
-    for (size_t i = 0; i < c->differences.items.n; i++) {
-        const struct tc_difference *d = c->differences.items.items[i];
-        if (d->is_seed || (d->kind <= TC_DIFFERENCE_COMMAND && d->aside == TC_ASIDE_NO))
+    for (size_t i = 0; i < c->differences.items.n; i++)
+        if (c->differences.items.items[i]->is_seed)
             return true;
-    }
-    return false;
+    return tc_comparison_is_started_otherwise(c);
 }
 
 static void guess(const struct tc_comparison *c, struct tc_difference *d)

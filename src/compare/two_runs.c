@@ -423,3 +423,15 @@ const struct tc_difference **tc_comparison_order(const struct tc_comparison *c)
     qsort(order, c->differences.items.n, sizeof(*order), by_rank);
     return order;
 }
+
+bool tc_comparison_is_started_otherwise(const struct tc_comparison *c)
+{
+    if (c->reference.world != c->run.world || c->resumed_at >= 0)
+        return true;
+    for (size_t i = 0; i < c->differences.items.n; i++) {
+        const struct tc_difference *d = c->differences.items.items[i];
+        if (d->kind <= TC_DIFFERENCE_COMMAND && !d->is_seed && d->aside == TC_ASIDE_NO)
+            return true;
+    }
+    return false;
+}

@@ -27,4 +27,8 @@ const struct tc_difference **tc_comparison_order(const struct tc_comparison *com
 /* The first of them; NULL where nothing differs. */
 struct tc_difference *tc_comparison_first(const struct tc_comparison *comparison);
 
+/* Was the run started otherwise: by another command line, in another environment, on another number
+ * of ranks, or to go on from the reference? A seed does not count. */
+bool tc_comparison_is_started_otherwise(const struct tc_comparison *comparison);
+
 #endif /* TC_COMPARE_TWO_RUNS_H */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "compare/edit_choice.h"
 
 struct tc_departures {
     const char **files; /* invariant files that have excerpts */
@@ -139,6 +140,7 @@ static size_t departure_of_edit(struct making *m, const struct tc_script_edit *e
     if (departure == SIZE_MAX)
         departure = new_departure(m, kind);
     add_to(&departure_at(m, departure)->words, &words);
+    departure_at(m, departure)->is_computed |= !tc_edit_is_choice(edit);
     tc_map_release(&words);
     tc_vec_push(&m->places, ((struct place){*edit, departure}));
     return departure;

@@ -25,6 +25,7 @@ struct tc_departure {
     TC_VEC(const struct tc_difference *) differences; /* in order; the first leads */
     const struct tc_difference *edit; /* says that lines were edited, no more; NULL: none was */
     struct tc_map words;              /* of its edits (tc_words_of_edit()) */
+    bool is_computed; /* an edit computes another way, and does not choose another number */
 };
 
 /* One run beside the healthy ones. */

@@ -382,6 +382,25 @@ static void part_groups(struct assigning *a, struct tc_groups *groups)
     a->departures = p.departures.items;
 }
 
+/* ---- laws by cause --------------------------------------------------------------------------- */
+
+/* What lies behind an edit that computes another way is no choice of another number, unless the
+ * command line chose another one. */
+static void mark_laws(const struct assigning *a, struct tc_violation *const *violations, size_t n)
+{
+    struct tc_map laws = TC_MAP_INIT;
+    uint64_t law;
+
+    for (size_t i = 0; i < a->groups->n; i++)
+        for (size_t k = 0; k < a->groups->items[i].n; k++)
+            if (a->departures[i] && a->departures[i]->is_computed &&
+                !tc_comparison_is_started_otherwise(&a->runs[i]->comparison))
+                tc_map_put(&laws, (uintptr_t)a->groups->items[i].items[k], 1);
+    for (size_t i = 0; i < n; i++)
+        violations[i]->is_setting &= !tc_map_get(&laws, (uintptr_t)violations[i], &law);
+    tc_map_release(&laws);
+}
+
 /* ---- findings -------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
@@ -536,32 +555,31 @@ static bool is_remark(const struct tc_findings *findings, const struct tc_findin
     return false;
 }
 
-/* Remarks behind all other findings but those of settings, else in the order in which they are. */
-static void move_remarks(struct tc_findings *findings)
+/* Remarks come late, those of settings last, else in the order in which they are. */
+static void put_in_order(struct tc_findings *findings)
 {
-    const size_t n = findings->n - findings->n_settings;
-    struct tc_finding *remarks = tc_calloc(n + 1, sizeof(*remarks));
-    size_t n_others = 0, n_remarks = 0;
+    struct tc_finding *all = tc_calloc(findings->n + 1, sizeof(*all));
+    size_t n = 0;
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < findings->n; i++)
         findings->items[i].is_remark = is_remark(findings, &findings->items[i]);
-    for (size_t i = 0; i < n; i++)
-        if (findings->items[i].is_remark)
-            remarks[n_remarks++] = findings->items[i];
-        else
-            findings->items[n_others++] = findings->items[i];
-    for (size_t i = 0; i < n_remarks; i++)
-        findings->items[n_others + i] = remarks[i];
-    tc_free(remarks);
+    memcpy(all, findings->items, findings->n * sizeof(*all));
+    for (unsigned late = 0; late < 3; late++)
+        for (size_t i = 0; i < findings->n; i++)
+            if ((is_of_settings(&all[i]) ? 2u : all[i].is_remark) == late) {
+                findings->n_settings += late == 2;
+                findings->items[n++] = all[i];
+            }
+    tc_free(all);
 }
 
-void tc_findings_make(struct tc_findings *out, const struct tc_violation *const *violations,
-                      size_t n, const struct tc_strtab *symbols, struct tc_departures *departures,
+void tc_findings_make(struct tc_findings *out, struct tc_violation *const *violations, size_t n,
+                      const struct tc_strtab *symbols, struct tc_departures *departures,
                       struct tc_notes *notes)
 {
     struct tc_groups groups;
 
-    tc_groups_make(&groups, violations, n, symbols);
+    tc_groups_make(&groups, (const struct tc_violation *const *)violations, n, symbols);
     struct assigning a = {
         .symbols = symbols,
         .groups = &groups,
@@ -570,15 +588,14 @@ void tc_findings_make(struct tc_findings *out, const struct tc_violation *const 
     };
     assign(&a, departures, notes);
     part_groups(&a, &groups);
+    mark_laws(&a, violations, n);
     bool *is_taken = tc_calloc(groups.n + 1, sizeof(*is_taken));
     *out = (struct tc_findings){.all = tc_calloc(n + 1, sizeof(*out->all)),
                                 .items = tc_calloc(groups.n + 1, sizeof(*out->items))};
     for (size_t i = 0; i < groups.n; i++)
         if (!is_taken[i])
             add_finding(out, &a, i, is_taken);
-    while (out->n_settings < out->n && is_of_settings(&out->items[out->n - 1 - out->n_settings]))
-        out->n_settings++;
-    move_remarks(out);
+    put_in_order(out);
     tc_free(is_taken);
     tc_free(a.runs);
     tc_free(a.departures);

@@ -38,7 +38,7 @@ struct tc_findings {
  * violations lead. Traces are read again as far as their violations reach; why one cannot be
  * compared is noted.
  */
-void tc_findings_make(struct tc_findings *findings, const struct tc_violation *const *violations,
+void tc_findings_make(struct tc_findings *findings, struct tc_violation *const *violations,
                       size_t n, const struct tc_strtab *symbols, struct tc_departures *departures,
                       struct tc_notes *notes);
 void tc_findings_release(struct tc_findings *findings);

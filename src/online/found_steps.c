@@ -15,7 +15,7 @@
 void tc_found_steps_take(struct tc_found_steps *found, const struct tc_engine *engine)
 {
     size_t n;
-    const struct tc_violation **violations = tc_engine_violations(engine, &n);
+    struct tc_violation **violations = tc_engine_violations(engine, &n);
 
     found->items.n = 0;
     for (size_t i = 0; i < n; i++) {

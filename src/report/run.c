@@ -164,7 +164,7 @@ static bool is_damaged(const struct tc_notes *notes)
 void tc_check_findings(const struct tc_check *check, struct tc_findings *findings)
 {
     size_t n_all, n = 0;
-    const struct tc_violation **violations = tc_engine_violations(check->engine, &n_all);
+    struct tc_violation **violations = tc_engine_violations(check->engine, &n_all);
 
     for (size_t i = 0; i < n_all; i++)
         if (!tc_suppressions_reason(&check->suppressions, violations[i]->invariant->id))

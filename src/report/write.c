@@ -86,7 +86,7 @@ static const char *reason(const struct tc_suppressions *suppressions, const char
 
 /* Moves the suppressed ones, in their order, to the end; how many stay. */
 static size_t set_apart(const struct tc_suppressions *suppressions,
-                        const struct tc_violation **violations, size_t n,
+                        struct tc_violation **violations, size_t n,
                         const struct tc_violation **suppressed)
 {
     size_t kept = 0;
@@ -107,7 +107,7 @@ void tc_report_input_make(struct tc_report_input *input, const struct tc_check_c
                           struct tc_check_result *result)
 {
     size_t n, kept;
-    const struct tc_violation **violations = tc_engine_violations(engine, &n);
+    struct tc_violation **violations = tc_engine_violations(engine, &n);
 
     *input = (struct tc_report_input){.config = config,
                                       .result = result,

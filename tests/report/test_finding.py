@@ -178,6 +178,17 @@ class Finding(runs.Case):
         self.assertTrue(self.text.startswith("changed settings of the script, wrong only if they are not meant:\ntrain.py:9"), self.text)
         runs.run("check", "run", "-i", "own.jsonl", "-o", "law", "--fail-on", "law", cwd=self.work, code=0)
 
+    def test_what_an_edit_computes_is_no_setting(self):
+        """The number is another one as the script computes another way, and nobody has chosen it."""
+        write(self.work / "run", SCRIPT.replace("clip(net, 1.0)", "clip(nets, 2.5)"))
+        (finding,) = self.findings("run", "--fail-on", "law")
+        self.assertEqual((finding["kind"], finding["at"], finding["was"], finding["is"]), ("departure", "train.py:9", "1.0", "2.5"))
+
+    def test_what_the_command_line_chooses_is_a_setting(self):
+        """Beside an edit that computes another way."""
+        write(self.work / "run", SCRIPT.replace("clip(net, 1.0)", "clip(nets, 2.5)"), argv=["train.py", "--clip", "2.5"])
+        runs.run("check", "run", "-i", "own.jsonl", "-o", "report", "--fail-on", "law", cwd=self.work, code=0)
+
     def test_a_setting_beside_a_law(self):
         write(self.work / "run", without(ZERO).replace("1.0", "2.5"))
         law, setting = self.findings("run")

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "compare/diff.h"
+#include "compare/edit_choice.h"
 #include "compare/script_text.h"
 
 /* Matched items are equal, and stand in the same order in both. Returns how many there are. */
@@ -208,6 +209,56 @@ static void equal_files_are_known_to_be(void **state)
     tc_scripts_release(&b);
 }
 
+static void note_choice(void *is, const struct tc_script_edit *edit,
+                        const struct tc_edited_lines *lines)
+{
+    (void)lines;
+    *(bool *)is &= tc_edit_is_choice(edit);
+}
+
+/* Is what became of a line of a script a choice? */
+static bool is_choice(const char *before, const char *after)
+{
+    struct tc_scripts a = {0}, b = {0};
+    char texts[2][256];
+
+    snprintf(texts[0], sizeof(texts[0]), "import torch\n%s\nstep()\n", before);
+    snprintf(texts[1], sizeof(texts[1]), "import torch\n%s\nstep()\n", after);
+    add(&a, "train.py", texts[0]);
+    add(&b, "train.py", texts[1]);
+    tc_scripts_pair(&a, &b);
+    bool is = true;
+    tc_script_edits_each(&b, note_choice, &is);
+    tc_scripts_release(&a);
+    tc_scripts_release(&b);
+    return is;
+}
+
+static void what_is_written_out_is_a_choice(void **state)
+{
+    (void)state;
+    assert_true(is_choice("lr = 1e-3", "lr = 0.01  # more"));
+    assert_true(is_choice("net = Net([64, 64], 'relu')", "net = Net([128, 128, 128], \"gelu\")"));
+    assert_true(is_choice("opt = SGD(net, lr)", "opt = SGD(net, lr, weight_decay=-0.1)"));
+    assert_true(is_choice("opt = SGD(net,\n    lr=.1)",
+                          "opt = SGD(net,\n    lr=.2,\n    nesterov=True\n)"));
+    assert_true(is_choice("opt = SGD(net, betas=[0.9, 0.99], eps=1)", "opt = SGD(net)"));
+}
+
+static void another_computation_is_none(void **state)
+{
+    (void)state;
+    assert_false(is_choice("x = (x - MEAN) / STD", "x = (x - OTHER) / STD"));
+    assert_false(is_choice("y = x[:, 1:]", "y = x[:, :-1]"));
+    assert_false(
+        is_choice("rates = [g['lr'] for g in groups]", "rates = [g['lr'] for g in groups][0]"));
+    assert_false(is_choice("loss = a + beta * b", "loss = a + b"));
+    assert_false(is_choice("scale = alpha / rank", "scale = alpha / rank ** 0.5"));
+    assert_false(is_choice("running = 0.0", "pass"));
+    assert_false(is_choice("run(x)\nx = 0", "run(x)"));
+    assert_false(is_choice("run(x, rate=scale)", "run(x, rate=1.0)"));
+}
+
 static void places_name_a_line(void **state)
 {
     size_t line;
@@ -234,6 +285,8 @@ int main(void)
         cmocka_unit_test(rest_is_matched_between_what_was),
         cmocka_unit_test(lines_of_two_scripts),
         cmocka_unit_test(equal_files_are_known_to_be),
+        cmocka_unit_test(what_is_written_out_is_a_choice),
+        cmocka_unit_test(another_computation_is_none),
         cmocka_unit_test(places_name_a_line),
     };
 
