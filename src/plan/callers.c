@@ -51,13 +51,56 @@ static size_t callers_told(const struct tc_plan_program *p, const struct tc_plan
     return n;
 }
 
+/* Is a line of the callers that of an operator, or of a caller, of the program? */
+static bool has_line(const struct tc_plan_program *p, const char *line, size_t size)
+{
+    for (size_t i = 0; i < p->ops.n; i++) {
+        const char *texts[] = {p->ops.items[i].src, p->ops.items[i].via};
+        for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
+            for (const char *at = texts[k]; (at = strstr(at, line)) != NULL; at += size)
+                if (at[size] < '0' || at[size] > '9')
+                    return true;
+    }
+    return false;
+}
+
+/* The outermost caller, behind the first n bytes, that one device never comes by: where the two
+ * programs part. In a buffer; "" if there is none. */
+static const char *parting(const struct tc_plan_program *single, const struct tc_plan_op *op,
+                           size_t n, char *line, size_t size)
+{
+    *line = '\0';
+    if (!*op->via || *op->via == ',' || has_line(single, op->src, strcspn(op->src, ",")))
+        return line;
+    for (size_t at = 0; op->via[at];) {
+        size_t end = end_of_line(op->via, at + (at ? strlen(TC_PLAN_CALLED_FROM) : 0));
+        const char *text = op->via + at + (at ? strlen(TC_PLAN_CALLED_FROM) : 0);
+        size_t length = (size_t)(op->via + end - text);
+        char copy[256];
+        if (length >= sizeof(copy) || length >= size || strstr(text, TC_PLAN_BACKWARD_OF) == text)
+            break;
+        memcpy(copy, text, length);
+        copy[length] = '\0';
+        if (has_line(single, copy, length))
+            break;
+        if (at >= n)
+            memcpy(line, copy, length + 1);
+        at = end;
+    }
+    return line;
+}
+
 void tc_plan_add_callers(const struct tc_plan_program *p, const struct tc_plan_program *single,
                          const struct tc_plan_op *op, struct tc_strbuf *out)
 {
     size_t n = callers_told(p, single, op);
 
+    char line[256];
+
     if (n)
         tc_strbuf_addf(out, "%s%.*s", *op->via == ',' ? "" : ", called at ", (int)n, op->via);
+    if (*parting(single, op, n, line, sizeof(line)))
+        tc_strbuf_addf(out, ", by way of %s", line);
 }
 
 size_t tc_plan_next_reader(const struct tc_plan_program *p, size_t op, uint32_t storage)

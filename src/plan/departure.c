@@ -166,20 +166,33 @@ static bool shares_partial(const struct tc_story *s, const struct tc_related *a,
     return false;
 }
 
-/* Where the sum was split. */
-uint32_t tc_story_origin(struct tc_story *s, uint32_t op, const struct tc_related *r)
+/* What the sum was before this operator; the operator itself: there it was split. */
+static uint32_t split_before(struct tc_story *s, uint32_t op, const struct tc_related *r)
 {
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (uint32_t k = 0; k < s->nodes[op].n_deps && !moved; k++) {
-            uint32_t dep = s->nodes[op].deps[k];
-            if (dep < op && shares_partial(s, r, tc_story_relation(s, dep))) {
-                op = dep;
-                moved = true;
-            }
-        }
+    for (uint32_t k = 0; k < s->nodes[op].n_deps; k++) {
+        uint32_t dep = s->nodes[op].deps[k];
+        if (dep < op && shares_partial(s, r, tc_story_relation(s, dep)))
+            return dep;
     }
     return op;
+}
+
+uint32_t tc_story_origin(struct tc_story *s, uint32_t op, const struct tc_related *r)
+{
+    for (uint32_t before; (before = split_before(s, op, r)) != op;)
+        op = before;
+    return op;
+}
+
+uint32_t tc_story_way(struct tc_story *s, uint32_t op, const struct tc_related *r, uint32_t *way,
+                      uint32_t most)
+{
+    uint32_t n = 0;
+
+    for (uint32_t before; (before = split_before(s, op, r)) != op && n < most; op = before)
+        if (!tc_story_is_in_single(s, op))
+            way[n++] = op;
+    return n;
 }
 
 bool tc_story_is_odd_multiple(struct tc_story *s, uint32_t op)
@@ -205,32 +218,68 @@ static bool is_sum_by_making(struct tc_story *s, uint32_t op, uint32_t dep)
     return s->nodes[dep].is_constant && has_odd_multiple(s, op);
 }
 
-static bool is_sum_over(const struct tc_story *s, const struct tc_plan_op *op,
-                        const struct tc_related *r)
+static bool is_sum_over(const struct tc_story *s, const struct tc_plan_rank *rank,
+                        const struct tc_plan_op *op, const struct tc_related *r)
 {
     int64_t group = tc_collective_group(op);
 
     if (op->rule->kind != TC_RULE_COLLECTIVE || group < 0 || !strstr(op->name, "reduce"))
         return false;
-    uint32_t number = s->rank->groups[group];
+    uint32_t number = rank->groups[group];
     for (unsigned a = 0; a < s->grid.n_axes; a++)
-        for (size_t i = 0; r->axes[a].kind == TC_PARTIAL && i < s->rank->mesh.n; i++)
-            if (s->rank->mesh.items[i].group == number &&
-                !strcmp(tc_strtab_text(s->parallel->names, s->rank->mesh.items[i].name),
+        for (size_t i = 0; r->axes[a].kind == TC_PARTIAL && i < rank->mesh.n; i++)
+            if (rank->mesh.items[i].group == number &&
+                !strcmp(tc_strtab_text(s->parallel->names, rank->mesh.items[i].name),
                         s->grid.names[a]))
                 return true;
     return false;
 }
 
-uint32_t tc_story_sum_of_others(const struct tc_story *s, uint32_t op, const struct tc_related *r)
+static bool writes_result(const struct tc_plan_rank *rank, const struct tc_plan_op *op)
 {
-    const tc_plan_ops *ops = &s->program->ops;
-    uint32_t found = TC_NO_OP;
+    const struct tc_plan_tensor *t = op->reads[0];
 
-    for (uint32_t i = (uint32_t)ops->n; i-- > op && *ops->items[op].node && !*ops->items[i].node;)
-        if (ops->items[i].n_reads && ops->items[i].reads[0]->numel > 1 &&
-            is_sum_over(s, &ops->items[i], r))
-            found = i;
+    if (op->n_outs != 1 || !op->outs[0] || op->outs[0]->storage != t->storage)
+        return false;
+    for (size_t i = 0; i < rank->results.n; i++)
+        if (rank->results.items[i].tensor.storage == t->storage &&
+            rank->results.items[i].tensor.numel == t->numel)
+            return true;
+    return false;
+}
+
+/* Behind the backward pass; else in a hook of it, of what is a result. */
+static const struct tc_plan_op *sum_on(const struct tc_story *s, const struct tc_plan_rank *rank,
+                                       const struct tc_related *r)
+{
+    const tc_plan_ops *ops = &rank->program->ops;
+    const struct tc_plan_op *behind = NULL, *hook = NULL;
+    bool is_behind = true;
+
+    for (size_t i = ops->n; i-- > 0;) {
+        const struct tc_plan_op *op = &ops->items[i];
+        is_behind = is_behind && !*op->node;
+        if (!op->n_reads || op->reads[0]->numel < 2 || !is_sum_over(s, rank, op, r))
+            continue;
+        if (is_behind)
+            behind = op;
+        else if (*op->node && writes_result(rank, op))
+            hook = op;
+    }
+    return behind ? behind : hook;
+}
+
+const struct tc_plan_op *tc_story_sum_of_others(const struct tc_story *s, uint32_t op,
+                                                const struct tc_related *r)
+{
+    const struct tc_plan_op *found = NULL;
+
+    if (!*s->program->ops.items[op].node)
+        return NULL;
+    found = sum_on(s, s->rank, r);
+    for (uint32_t k = 0; k < s->parallel->world && !found; k++)
+        if (s->parallel->ranks[k].like < 0)
+            found = sum_on(s, &s->parallel->ranks[k], r);
     return found;
 }
 

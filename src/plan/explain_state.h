@@ -92,15 +92,21 @@ const struct tc_related *tc_story_relation(struct tc_story *s, uint32_t op);
 bool tc_story_is_reversed(const struct tc_story *s, const struct tc_related *r);
 /* Where the sum that an operator has a part of was split. */
 uint32_t tc_story_origin(struct tc_story *s, uint32_t op, const struct tc_related *r);
+/* Operators between there and op, back from op, that one device does not run. Their number, most at
+ * most. */
+uint32_t tc_story_way(struct tc_story *s, uint32_t op, const struct tc_related *r, uint32_t *way,
+                      uint32_t most);
 /* The operator at which the job departs, and in *partial its operand that is a part of a sum;
  * TC_NO_OP: none. */
 uint32_t tc_story_departure(struct tc_story *s, uint32_t start, uint32_t *partial);
 
 /* Is an operand, or this value of an operator, a multiple that no right result has, too? */
 bool tc_story_is_odd_multiple(struct tc_story *s, uint32_t op);
-/* The first operator after the backward pass that sums other gradients over an axis of which the
- * value is Partial; TC_NO_OP: none, or the value is none of the backward pass. */
-uint32_t tc_story_sum_of_others(const struct tc_story *s, uint32_t op, const struct tc_related *r);
+/* The first operator of the backward pass' end that sums other gradients over an axis of which the
+ * value is Partial, on this rank or another one; NULL: none, or the value is none of the backward
+ * pass. */
+const struct tc_plan_op *tc_story_sum_of_others(const struct tc_story *s, uint32_t op,
+                                                const struct tc_related *r);
 
 /* ---- forward.c ----------------------------------------------------------------------------- */
 
@@ -146,6 +152,56 @@ bool tc_story_is_short(struct tc_story *s, uint32_t op, uint32_t dep);
 bool tc_story_is_reduced_later(const struct tc_story *s, const struct tc_plan_result *r,
                                uint32_t op);
 
+/* The first collective on what is made of the value of an operator that follows the backward pass;
+ * TC_NO_OP: none. */
+uint32_t tc_story_later_exchange(const struct tc_story *s, uint32_t op);
+
+/* ---- terms.c ------------------------------------------------------------------------------- */
+
+/* Terms of one line that a sum does not treat alike. */
+struct tc_unlike {
+    uint32_t term, top; /* one of them; the sum */
+    uint32_t axis; /* of the grid, over which only some are summed; UINT32_MAX: factors differ */
+    uint32_t at;   /* the operator that sums, or multiplies */
+};
+
+/* Of the sum that an operator is a part of. */
+bool tc_story_find_unlike(struct tc_story *s, uint32_t op, struct tc_unlike *unlike);
+/* A sum of n numbers, all of them right, where one device adds n_single. */
+struct tc_lacking {
+    uint32_t top, n, n_single;
+};
+
+/* Is it the sum that an operator, or its operand, is a part of? */
+bool tc_story_lacks_terms(struct tc_story *s, uint32_t op, struct tc_lacking *lacking);
+
+/* ---- idle.c -------------------------------------------------------------------------------- */
+
+/* A message that arrives and is read by nothing. */
+struct tc_idle {
+    uint32_t receive;
+    bool is_passed_on; /* and what the rank sent first is read in its place */
+    uint32_t reader;   /* the operator that reads that, or a message before this one */
+};
+
+/* Among those of the autograd node of an operator, or of the forward. */
+bool tc_story_find_idle(const struct tc_story *s, uint32_t op, struct tc_idle *idle);
+
+/* ---- counted.c --------------------------------------------------------------------------- */
+
+/* What ranks have counted together, as tokens: num / den times the number that one device reads in
+ * its place. */
+struct tc_counted {
+    uint32_t op, reader;
+    int64_t num, den;
+};
+
+/* Is the value of an operator such a number? */
+bool tc_story_is_counted(struct tc_story *s, uint32_t op, struct tc_counted *number);
+/* One that explains the factor of r. */
+bool tc_story_wrong_count(struct tc_story *s, const struct tc_related *r,
+                          struct tc_counted *number);
+
 /* ---- drawing.c ----------------------------------------------------------------------------- */
 
 /* What the operator reads and makes; broken: the operand whose edge breaks, or TC_NO_OP for the
@@ -175,6 +231,13 @@ uint32_t tc_story_odd_operand(struct tc_story *s, uint32_t op);
 struct tc_plan_finding tc_story_tell_left_out(struct tc_story *s,
                                               const struct tc_plan_judged *judged, uint32_t op,
                                               uint32_t missing, uint32_t user);
+struct tc_plan_finding tc_story_tell_terms(struct tc_story *s, const struct tc_plan_judged *judged,
+                                           const struct tc_unlike *unlike);
+struct tc_plan_finding tc_story_tell_idle(struct tc_story *s, const struct tc_plan_judged *judged,
+                                          const struct tc_idle *idle);
+struct tc_plan_finding tc_story_tell_lacking(struct tc_story *s,
+                                             const struct tc_plan_judged *judged,
+                                             const struct tc_lacking *lacking);
 struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
                                                const struct tc_plan_judged *judged, uint32_t op,
                                                uint32_t partial);

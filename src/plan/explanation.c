@@ -92,11 +92,42 @@ static uint32_t find_sent(const struct tc_story *s, const struct tc_story *recei
 
 /* ---- one wrong value ----------------------------------------------------------------------- */
 
+/* The operator is a part of a sum that lacks something, or does not treat all alike. */
+static bool tell_terms(struct tc_story *s, const struct tc_plan_judged *judged, uint32_t op)
+{
+    struct tc_unlike unlike;
+    struct tc_lacking lacking;
+
+    if (tc_story_find_unlike(s, op, &unlike)) {
+        if (!is_op_told(s, unlike.at))
+            add_new(s, tc_story_tell_terms(s, judged, &unlike));
+        return true;
+    }
+    if (!tc_story_lacks_terms(s, op, &lacking))
+        return false;
+    if (!is_op_told(s, lacking.top))
+        add_new(s, tc_story_tell_lacking(s, judged, &lacking));
+    return true;
+}
+
+static bool tell_idle(struct tc_story *s, const struct tc_plan_judged *judged, uint32_t op)
+{
+    struct tc_idle idle;
+
+    if (!tc_story_find_idle(s, op, &idle))
+        return false;
+    if (!is_op_told(s, idle.reader))
+        add_new(s, tc_story_tell_idle(s, judged, &idle));
+    return true;
+}
+
 static void tell_departure(struct tc_story *s, const struct tc_plan_judged *judged, uint32_t start)
 {
     uint32_t partial = TC_NO_OP, op = tc_story_departure(s, start, &partial);
 
     if (op == TC_NO_OP || came_with_message(s, judged, op))
+        return;
+    if (partial == TC_NO_OP && (tell_terms(s, judged, op) || tell_idle(s, judged, op)))
         return;
     for (uint32_t k = 0; k < s->nodes[op].n_deps && partial == TC_NO_OP; k++)
         if (tc_story_is_short(s, op, s->nodes[op].deps[k]) &&
@@ -146,12 +177,20 @@ static void tell_result(struct tc_story *s, size_t i, uint32_t writer)
 }
 
 /* If the sender runs nothing that one device does not, its factor may be right, and what is left
- * out is a division after it: that is said where it arrived. */
+ * out is a division after it: that is said where it arrived, with the line that has it. */
 static void tell_sent_multiple(struct tc_story *s, const struct tc_related *r, uint32_t made)
 {
-    if (s->received.text && tc_story_is_in_single(s, tc_story_factor_origin(s, made, r)))
+    uint32_t origin = tc_story_factor_origin(s, made, r);
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
+    if (s->received.text && tc_story_is_in_single(s, origin)) {
+        const struct tc_plan_op *op = &s->program->ops.items[origin];
+        struct tc_str line = tc_plan_line_of(op);
+        tc_strbuf_addf(&text, "%s; rank %u, which sent it, has it of %.*s (%.*s)", s->received.text,
+                       s->rank->rank, tc_plan_short_name(op), op->name, (int)line.size, line.text);
+        s->received.text = tc_plan_keep(s->verdict, &text);
         tc_vec_push(&s->verdict->findings, s->received);
-    else
+    } else
         tell_related(s, s->wrong, r, made);
 }
 

@@ -307,12 +307,41 @@ static uint32_t branch_start(struct tc_story *s, uint32_t op)
         for (uint32_t k = 0; k < s->nodes[op].n_deps && !moved; k++) {
             uint32_t dep = s->nodes[op].deps[k];
             const struct tc_related *of = tc_story_relation(s, dep);
-            moved = dep < op && is_backward(s, dep) && s->nodes[dep].n_deps && is_small(of) &&
-                    is_equal(of, r);
+            moved = dep < op && is_backward(s, dep) && is_small(of) && is_equal(of, r);
             op = moved ? dep : op;
         }
     }
     return op;
+}
+
+/* A byte for each operator of the backward pass on which the operator depends. */
+static void mark_backward(const struct tc_story *s, uint32_t op, uint8_t *marks)
+{
+    marks[op] = 1;
+    for (uint32_t i = op + 1; i-- > 0;)
+        for (uint32_t k = 0; marks[i] && k < s->nodes[i].n_deps; k++)
+            if (s->nodes[i].deps[k] < i && is_backward(s, s->nodes[i].deps[k]))
+                marks[s->nodes[i].deps[k]] = 1;
+}
+
+/* On the way of the odd summand, behind what other summands depend on, too: the last operator that
+ * one device does not run; TC_NO_OP: none. */
+static uint32_t own_line(const struct tc_story *s, uint32_t adds, uint32_t odd)
+{
+    uint8_t *own = tc_calloc(s->program->ops.n + 1, 1),
+            *others = tc_calloc(s->program->ops.n + 1, 1);
+    uint32_t found = TC_NO_OP;
+
+    mark_backward(s, odd, own);
+    for (uint32_t k = 0; k < s->nodes[adds].n_deps; k++)
+        if (s->nodes[adds].deps[k] != odd)
+            mark_backward(s, s->nodes[adds].deps[k], others);
+    for (uint32_t i = odd + 1; i-- > 0 && found == TC_NO_OP;)
+        if (own[i] && !others[i] && !tc_story_is_in_single(s, i))
+            found = i;
+    tc_free(own);
+    tc_free(others);
+    return found;
 }
 
 bool tc_story_factor_is_trusted(struct tc_story *s, uint32_t op)
@@ -341,5 +370,8 @@ uint32_t tc_story_odd_summand(struct tc_story *s, uint32_t op)
     if (odd == op)
         return op;
     const struct tc_related *r = tc_story_relation(s, odd);
-    return has_factor(r) ? tc_story_factor_origin(s, odd, r) : branch_start(s, odd);
+    uint32_t origin = has_factor(r) ? tc_story_factor_origin(s, odd, r) : branch_start(s, odd);
+    uint32_t own =
+        is_backward(s, odd) && tc_story_is_in_single(s, origin) ? own_line(s, op, odd) : origin;
+    return own == TC_NO_OP ? origin : own;
 }

@@ -151,6 +151,29 @@ void tc_plan_describe_ranks(const uint32_t *ranks, size_t n, struct tc_strbuf *o
     tc_free(sorted);
 }
 
+/* What reads the parameter whose gradient is a result of no rank; NULL: nothing does. */
+static const struct tc_plan_op *reader_of(const struct judge *j, tc_sym gradient, uint32_t *on)
+{
+    const char *name = tc_strtab_text(j->single->names, gradient);
+    size_t n = strlen(name);
+    tc_sym parameter = n > 5 && !strcmp(name + n - 5, ".grad")
+                           ? tc_strtab_find(j->single->names, name, n - 5)
+                           : TC_NO_SYM;
+
+    for (*on = 0; *on < j->parallel->world && parameter != TC_NO_SYM; ++*on) {
+        const struct tc_plan_rank *rank = &j->parallel->ranks[*on];
+        for (size_t i = 0; i < rank->inits.n; i++)
+            if (rank->inits.items[i].name == parameter) {
+                uint32_t slot = rank->inits.items[i].tensor.storage;
+                for (size_t k = 0; k < rank->program->ops.n; k++)
+                    for (uint32_t t = 0; t < rank->program->ops.items[k].n_reads; t++)
+                        if (rank->program->ops.items[k].reads[t]->storage == slot)
+                            return &rank->program->ops.items[k];
+            }
+    }
+    return NULL;
+}
+
 void tc_judge_find_missing(struct judge *j)
 {
     struct tc_plan_verdict *v = j->verdict;
@@ -164,13 +187,19 @@ void tc_judge_find_missing(struct judge *j)
         r->is_missing = n > 0;
         if (!n)
             continue;
+        uint32_t on = TC_PLAN_NO_RANK;
+        const struct tc_plan_op *op = n == r->n ? reader_of(j, r->name, &on) : NULL;
         tc_plan_describe_result(j->single, r->name, &text);
-        if (n == r->n)
+        if (op)
+            tc_strbuf_addf(&text,
+                           " is a result of no rank: nothing goes back to %.*s, which reads it",
+                           tc_plan_short_name(op), op->name);
+        else if (n == r->n)
             tc_strbuf_adds(&text, " is a result of no rank");
         else
             tc_strbuf_addf(&text, ": %lld of its %lld elements are on no rank", (long long)n,
                            (long long)r->n);
-        tc_judge_add_finding(v, NULL, TC_PLAN_NO_RANK,
+        tc_judge_add_finding(v, op, op ? on : TC_PLAN_NO_RANK,
                              (struct tc_plan_finding){.kind = "missing-result",
                                                       .text = tc_plan_keep(v, &text),
                                                       .name = text_of(j, r->name)});

@@ -141,3 +141,28 @@ bool tc_story_is_reduced_later(const struct tc_story *s, const struct tc_plan_re
     tc_free(depends);
     return found;
 }
+
+/* Does an operator of the backward pass follow? */
+static bool is_before_end_of_backward(const struct tc_story *s, uint32_t op)
+{
+    for (size_t i = op; i < s->program->ops.n; i++)
+        if (*s->program->ops.items[i].node)
+            return true;
+    return false;
+}
+
+uint32_t tc_story_later_exchange(const struct tc_story *s, uint32_t op)
+{
+    uint32_t n = (uint32_t)s->program->ops.n, found = TC_NO_OP;
+    uint8_t *depends = tc_calloc(n + 1, 1);
+
+    depends[op] = !is_before_end_of_backward(s, op);
+    for (uint32_t i = op + 1; i < n && depends[op] && found == TC_NO_OP; i++) {
+        for (uint32_t k = 0; k < s->nodes[i].n_deps; k++)
+            depends[i] = depends[i] || depends[s->nodes[i].deps[k]];
+        if (depends[i] && s->program->ops.items[i].rule->kind == TC_RULE_COLLECTIVE)
+            found = i;
+    }
+    tc_free(depends);
+    return found;
+}

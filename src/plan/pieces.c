@@ -234,14 +234,16 @@ static size_t run_length(const struct fit *fit, const struct tc_block *b, size_t
     return n;
 }
 
-/* The longest run that begins with two neighbours; 0: none. factor: that of the runs before it, if
- * there are some. */
+/* The longest run that begins with two neighbours; 0: none. Of equal ones that of an operator of
+ * the same name, then one without a factor. inverse: of the factor of the runs before it, if there
+ * are some. */
 static size_t longest_run(struct tc_index *index, const struct tc_block *b, size_t i,
-                          const tc_el *inverse, struct fit *best)
+                          const char *name, const tc_el *inverse, struct fit *best)
 {
     size_t most = 0;
+    int best_rank = -1;
     uint64_t list;
-    int64_t num, den;
+    int64_t num = 1, den = 1;
 
     if (!is_pair(b->p, i, b->n) ||
         !tc_map_get(&index->pairs, key_of_ratio(b->p[i + 1], tc_el_inv(tc_el_plain(b->p[i]))),
@@ -254,8 +256,10 @@ static size_t longest_run(struct tc_index *index, const struct tc_block *b, size
         if (inverse ? !tc_el_same(fit.inverse, *inverse) : !tc_relate_ratio(factor, &num, &den))
             continue;
         size_t n = run_length(&fit, b, i, p->at);
-        if (n > most) {
+        int rank = 2 * is_same_name(fit.value->name, name) + (num == den);
+        if (n > most || (n == most && rank > best_rank)) {
             most = n;
+            best_rank = rank;
             *best = fit;
         }
     }
@@ -263,7 +267,8 @@ static size_t longest_run(struct tc_index *index, const struct tc_block *b, size
 }
 
 /* All elements are in runs of single-device values with one factor; zeros pad. */
-static bool is_joined(struct tc_index *index, const struct tc_block *b, struct fit *first)
+static bool is_joined(struct tc_index *index, const struct tc_block *b, const char *name,
+                      struct fit *first)
 {
     struct fit fit;
     bool has_first = first->value != NULL;
@@ -273,7 +278,7 @@ static bool is_joined(struct tc_index *index, const struct tc_block *b, struct f
             i++;
             continue;
         }
-        size_t n = longest_run(index, b, i, has_first ? &first->inverse : NULL, &fit);
+        size_t n = longest_run(index, b, i, name, has_first ? &first->inverse : NULL, &fit);
         if (n < MIN_RUN)
             return false;
         if (!has_first)
@@ -285,11 +290,11 @@ static bool is_joined(struct tc_index *index, const struct tc_block *b, struct f
 }
 
 static bool are_joined(struct tc_index *index, const struct tc_block *blocks, uint32_t n,
-                       struct fit *fit)
+                       const char *name, struct fit *fit)
 {
     *fit = (struct fit){0};
     for (uint32_t k = 0; k < n; k++)
-        if (!is_joined(index, &blocks[k], fit))
+        if (!is_joined(index, &blocks[k], name, fit))
             return false;
     return n > 0;
 }
@@ -389,7 +394,7 @@ static void set_found(const struct tc_index *index, const struct tc_grid *grid,
 static bool find_blocks(struct tc_index *index, const struct tc_block *blocks, uint32_t n,
                         const char *name, bool joined, struct fit *fit)
 {
-    return joined ? are_joined(index, blocks, n, fit) : find_all(index, blocks, n, name, fit);
+    return joined ? are_joined(index, blocks, n, name, fit) : find_all(index, blocks, n, name, fit);
 }
 
 static bool relate(struct tc_index *index, const struct tc_grid *grid,

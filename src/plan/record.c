@@ -204,7 +204,7 @@ static void index_op(void *context, const struct tc_run *run, uint32_t i)
         gather(run, t, p);
         uint32_t first = tc_index_add(&s->index, p, t, op->name, i);
         if (t == first_out(op))
-            s->first[i] = first;
+            s->first[i] = first == TC_NO_OP ? i : first;
         tc_free(p);
     }
 }
@@ -223,6 +223,18 @@ static void index_inits(struct tc_story *s)
         tc_index_add(&s->index, p, &init->tensor, "", TC_NO_OP);
         tc_free(p);
     }
+}
+
+/* Numbers that one device counts before the step, as tokens: ranks have parts of them, and sum
+ * these. */
+static void index_numbers(struct tc_story *s)
+{
+    const struct tc_plan_rank *rank = &s->single->ranks[0];
+    const struct tc_plan_tensor number = {.numel = 1};
+
+    for (size_t i = 0; i < rank->consts.n; i++)
+        if (rank->consts.items[i].n == 1)
+            tc_index_add(&s->index, rank->consts.items[i].data, &number, "", TC_NO_OP);
 }
 
 static void record(const struct tc_run *run, const struct tc_plan_tensor *t, struct tc_part *part)
@@ -286,6 +298,7 @@ enum tc_status tc_story_record(struct tc_story *s, const struct tc_verify_config
     struct tc_world_fault fault;
 
     index_inits(s);
+    index_numbers(s);
     enum tc_status status = tc_world_run(s->single, tc_plan_seed(0), 1, &watch, &fault, err);
 
     watch.op = record_op;

@@ -289,7 +289,8 @@ static size_t finding_of(const struct tc_repair *r, const struct tc_site *site)
 /* A multiple, or a part of a sum, is known for what it is; and its place with it. */
 static bool is_open(const struct tc_plan_verdict *v)
 {
-    static const char *const sure[] = {"factor", "missing-reduction", "left-out", "placement"};
+    static const char *const sure[] = {"factor", "missing-reduction", "left-out", "placement",
+                                       "unread-message"};
 
     for (size_t i = 0; i < sizeof(sure) / sizeof(*sure) && v->findings.n; i++)
         if (!strcmp(v->findings.items[0].kind, sure[i]))

@@ -6,52 +6,14 @@
  * known, and makes one finding of it: a sentence with the operators and their script lines, the
  * place, and a hint if one fits.
  */
-#include "plan/explain_state.h"
+#include "plan/tell.h"
 
 #include <string.h>
 
-#define MAX_FACTORS    4
-#define MAX_REARRANGED 4 /* operators back to a constant */
+#include "plan/rules.h"
 
-static void add_op(struct tc_strbuf *out, const struct tc_plan_op *op)
-{
-    struct tc_str line = tc_plan_line_of(op);
-
-    tc_strbuf_addf(out, "%.*s", tc_plan_short_name(op), op->name);
-    if (line.size)
-        tc_strbuf_addf(out, " (%.*s)", (int)line.size, line.text);
-}
-
-static const char *operands(struct tc_story *s, uint32_t op)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    for (uint32_t k = 0; k < s->nodes[op].n_deps; k++) {
-        uint32_t dep = s->nodes[op].deps[k];
-        tc_strbuf_adds(&text, "operand from ");
-        add_op(&text, &s->program->ops.items[dep]);
-        tc_strbuf_adds(&text, ": ");
-        tc_relate_describe(tc_story_relation(s, dep), &s->grid, &text);
-        tc_strbuf_addc(&text, '\n');
-    }
-    return tc_plan_keep(s->verdict, &text);
-}
-
-/* Where the factor of a value comes from: "times 4 from aten.div (train.py:51)" */
-static const char *factors(struct tc_story *s, uint32_t op)
-{
-    uint32_t ops[MAX_FACTORS], n = tc_story_factors(s, op, ops, MAX_FACTORS);
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    for (uint32_t k = 0; k < n; k++) {
-        const struct tc_related *r = tc_story_relation(s, ops[k]);
-        tc_strbuf_addf(&text, r->den == 1 ? "times %lld from " : "times %lld/%lld from ",
-                       (long long)r->num, (long long)r->den);
-        add_op(&text, &s->program->ops.items[ops[k]]);
-        tc_strbuf_addc(&text, '\n');
-    }
-    return tc_plan_keep(s->verdict, &text);
-}
+#define MAX_WAY  32
+#define MAX_TOLD 2 /* lines of a kind */
 
 /* ", of c10d.allgather_ (train.py:45), called at train.py:58": what the forward has brought
  * together there. */
@@ -62,7 +24,7 @@ static void add_forward_exchange(struct tc_story *s, uint32_t op, struct tc_strb
     if (exchange == TC_NO_OP)
         return;
     tc_strbuf_adds(text, "; its forward reads what ranks gave each other at ");
-    add_op(text, &s->program->ops.items[exchange]);
+    tc_tell_op(text, &s->program->ops.items[exchange]);
     tc_plan_add_callers(s->program, s->single->ranks[0].program, &s->program->ops.items[exchange],
                         text);
 }
@@ -77,17 +39,36 @@ static void add_partial_axes(const struct tc_story *s, const struct tc_related *
             tc_strbuf_addf(out, "%s%s", out->size > before ? " and " : "", s->grid.names[a]);
 }
 
+/* " or aten.div (train.py:76)": lines that one device does not have, behind that where the sum was
+ * split. */
+static void add_way(struct tc_story *s, uint32_t op, const struct tc_related *r,
+                    struct tc_strbuf *text)
+{
+    uint32_t way[MAX_WAY], n = tc_story_way(s, op, r, way, MAX_WAY), n_told = 0;
+    const struct tc_plan_op *ops = s->program->ops.items;
+    const char *last = ops[tc_story_origin(s, op, r)].src;
+
+    while (n-- > 0 && n_told < MAX_TOLD) {
+        if (strcmp(ops[way[n]].src, last) == 0)
+            continue;
+        last = ops[way[n]].src;
+        n_told++;
+        tc_strbuf_adds(text, " or ");
+        tc_tell_op(text, &ops[way[n]]);
+    }
+}
+
 /* "; other gradients are summed at c10d.allreduce_ (train.py:70)" */
 static void add_sum_of_others(struct tc_story *s, uint32_t op, const struct tc_related *r,
                               struct tc_strbuf *text)
 {
-    uint32_t others = tc_story_sum_of_others(s, op, r);
+    const struct tc_plan_op *others = tc_story_sum_of_others(s, op, r);
 
     add_forward_exchange(s, op, text);
-    if (others == TC_NO_OP)
+    if (!others)
         return;
     tc_strbuf_adds(text, "; other gradients are summed at ");
-    add_op(text, &s->program->ops.items[others]);
+    tc_tell_op(text, others);
 }
 
 /* ", before aten.addcmul_ (train.py:74)": the optimizer, or what else reads the result. */
@@ -103,83 +84,7 @@ static void add_next_reader(struct tc_story *s, const struct tc_plan_judged *jud
     if (next == s->program->ops.n)
         return;
     tc_strbuf_adds(text, ", before ");
-    add_op(text, &s->program->ops.items[next]);
-}
-
-static struct tc_plan_finding finding(struct tc_story *s, const struct tc_plan_judged *judged,
-                                      uint32_t op)
-{
-    struct tc_plan_finding f = {
-        .hint = "", .src = "", .via = "", .op = "", .mod = "", .axis = "", .details = ""};
-
-    f.name = tc_strtab_text(s->single->names, judged->name);
-    f.ranks = judged->ranks.items;
-    f.n_ranks = (uint32_t)judged->ranks.n;
-    if (op != TC_NO_OP) {
-        const struct tc_plan_op *o = &s->program->ops.items[op];
-        f.src = o->src;
-        f.via = o->via;
-        f.mod = o->mod;
-        f.op = tc_arena_text(&s->verdict->arena, o->name, (size_t)tc_plan_short_name(o));
-    }
-    return f;
-}
-
-/* With the call of a helper that is meant. */
-static void keep_text(struct tc_story *s, struct tc_plan_finding *f, struct tc_strbuf *text)
-{
-    struct tc_plan_op op = {.src = f->src, .via = f->via};
-
-    tc_plan_add_callers(s->program, s->single->ranks[0].program, &op, text);
-    f->text = tc_plan_keep(s->verdict, text);
-}
-
-/* "; or the loss has it, of aten.div (train.py:98)": where no right result tells otherwise. */
-static void add_loss(const struct tc_story *s, struct tc_strbuf *text)
-{
-    uint32_t loss = tc_story_loss(s);
-
-    if (loss == TC_NO_OP)
-        return;
-    tc_strbuf_adds(text, "; or the loss has it, of ");
-    add_op(text, &s->program->ops.items[loss]);
-}
-
-static bool is_rearranged(const struct tc_story *s, const struct tc_related *r)
-{
-    bool found = r->is_mixed || r->is_joined;
-
-    for (unsigned a = 0; a < s->grid.n_axes && r->is_found; a++)
-        found = found || r->axes[a].kind == TC_PIECES;
-    return found;
-}
-
-/* The lines that made the constants and views that an operator reads, or an operand of the same
- * line, or one whose elements are in another order than on one device. NULL: there are none. */
-static const char *made_for(struct tc_story *s, uint32_t op, unsigned depth)
-{
-    const char *made = s->program->ops.items[op].made;
-
-    if (*made)
-        return made;
-    for (uint32_t k = 0; k < s->nodes[op].n_deps && depth; k++) {
-        uint32_t dep = s->nodes[op].deps[k];
-        bool goes_on =
-            dep < op && (is_rearranged(s, tc_story_relation(s, dep)) ||
-                         !strcmp(s->program->ops.items[dep].src, s->program->ops.items[op].src));
-        const char *found = goes_on ? made_for(s, dep, depth - 1) : NULL;
-        if (found)
-            return found;
-    }
-    return NULL;
-}
-
-static void add_made(struct tc_story *s, uint32_t op, struct tc_strbuf *text)
-{
-    const char *made = made_for(s, op, MAX_REARRANGED);
-
-    if (made)
-        tc_strbuf_addf(text, "; it reads what was chosen at %s", made);
+    tc_tell_op(text, &s->program->ops.items[next]);
 }
 
 /* A value that one device has on its way to the result, and changes: what it does next is missing
@@ -225,7 +130,7 @@ static void tell_placement(struct tc_story *s, const struct tc_plan_judged *judg
         return;
     struct tc_strbuf hint = TC_STRBUF_INIT;
     tc_strbuf_adds(&hint, "on one device it is the value of ");
-    add_op(&hint, &single->ops.items[r->op]);
+    tc_tell_op(&hint, &single->ops.items[r->op]);
     f->hint = tc_plan_keep(s->verdict, &hint);
 }
 
@@ -242,8 +147,8 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
     if (writer != TC_NO_OP && is_partial)
         at = tc_story_origin(s, writer, r);
     else if (writer != TC_NO_OP && is_factor)
-        at = tc_story_factor_origin(s, writer, r);
-    struct tc_plan_finding f = finding(s, judged, at);
+        at = tc_tell_factor_origin(s, writer, r);
+    struct tc_plan_finding f = tc_tell_new(s, judged, at);
 
     tc_plan_describe_result(s->single, judged->name, &text);
     tc_strbuf_adds(&text, " is ");
@@ -252,6 +157,8 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
         tc_strbuf_addf(&text,
                        "Partial(sum) over %s, must be Replicate: a reduction is missing after %s",
                        axes.text, f.op);
+        if (writer != TC_NO_OP)
+            add_way(s, writer, r, &text);
         add_next_reader(s, judged, writer, &text);
         if (at != TC_NO_OP)
             add_sum_of_others(s, at, r, &text);
@@ -262,23 +169,24 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
         tc_strbuf_addf(&text, r->den == 1 ? "%lld times" : "%lld/%lld times", (long long)r->num,
                        (long long)r->den);
         tc_strbuf_addf(&text, " the single-device value: a factor of %s", f.op);
+        tc_tell_number(s, at, &text);
         if (writer != at) {
             tc_strbuf_adds(&text, ", last written by ");
-            add_op(&text, &s->program->ops.items[writer]);
+            tc_tell_op(&text, &s->program->ops.items[writer]);
         }
-        add_loss(s, &text);
+        tc_tell_loss(s, &text);
         f.kind = "factor";
         f.hint = "a mean over ranks or micro-batches is a sum, or the other way round";
     } else {
         tell_placement(s, judged, r, &text, &f);
         if (at != TC_NO_OP)
-            add_made(s, at, &text);
+            tc_tell_made(s, at, &text);
     }
     if (at != TC_NO_OP) {
-        f.details = is_factor ? factors(s, writer) : operands(s, at);
+        f.details = is_factor ? tc_tell_factors(s, writer) : tc_tell_operands(s, at);
         f.drawing = tc_story_draw(s, judged, is_factor ? writer : at, TC_NO_OP);
     }
-    keep_text(s, &f, &text);
+    tc_tell_keep(s, &f, &text);
     return f;
 }
 
@@ -298,9 +206,9 @@ static const char *other_use(struct tc_story *s, uint32_t op)
         if (user == TC_NO_OP)
             continue;
         tc_strbuf_adds(&text, "on one device the value of ");
-        add_op(&text, &s->program->ops.items[dep]);
+        tc_tell_op(&text, &s->program->ops.items[dep]);
         tc_strbuf_adds(&text, " is used by ");
-        add_op(&text, &s->single->ranks[0].program->ops.items[user]);
+        tc_tell_op(&text, &s->single->ranks[0].program->ops.items[user]);
         tc_strbuf_adds(&text, ": something between them is left out");
     }
     return tc_plan_keep(s->verdict, &text);
@@ -327,111 +235,6 @@ static void add_hint(struct tc_story *s, uint32_t op, struct tc_plan_finding *f)
     } else {
         f->hint = other_use(s, op);
     }
-}
-
-/* An operator that adds: operands with unlike factors make a multiple of nothing. */
-static bool adds(const struct tc_plan_op *op)
-{
-    static const char *const names[] = {"aten.add.", "aten.add_.",  "aten.sub.",
-                                        "aten.cat.", "aten.stack.", "aten._foreach_add"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (!strncmp(op->name, names[i], strlen(names[i])))
-            return true;
-    return false;
-}
-
-static bool has_unlike_factors(struct tc_story *s, uint32_t op)
-{
-    const struct tc_related *first = NULL;
-
-    for (uint32_t k = 0; k < s->nodes[op].n_deps && adds(&s->program->ops.items[op]); k++) {
-        const struct tc_related *r = tc_story_relation(s, s->nodes[op].deps[k]);
-        if (!r->is_found || r->is_zero)
-            continue;
-        if (first && (first->num != r->num || first->den != r->den))
-            return true;
-        first = first ? first : r;
-    }
-    return false;
-}
-
-uint32_t tc_story_odd_operand(struct tc_story *s, uint32_t op)
-{
-    return has_unlike_factors(s, op) ? tc_story_odd_summand(s, op) : TC_NO_OP;
-}
-
-/* The operand that is a multiple of the single-device value: a linear operator would bear it. */
-static uint32_t multiple(struct tc_story *s, uint32_t op)
-{
-    for (uint32_t k = 0; k < s->nodes[op].n_deps; k++) {
-        const struct tc_related *r = tc_story_relation(s, s->nodes[op].deps[k]);
-        if (r->is_found && (r->num != 1 || r->den != 1))
-            return s->nodes[op].deps[k];
-    }
-    return TC_NO_OP;
-}
-
-static struct tc_plan_finding tell_multiple(struct tc_story *s, const struct tc_plan_judged *judged,
-                                            uint32_t op, uint32_t dep)
-{
-    const struct tc_related *r = tc_story_relation(s, dep);
-    uint32_t at = tc_story_factor_origin(s, dep, r);
-    struct tc_plan_finding f = finding(s, judged, at);
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    tc_plan_describe_result(s->single, judged->name, &text);
-    tc_strbuf_addf(&text, " departs after %s: ", f.op);
-    if (at == dep) {
-        tc_strbuf_adds(&text, "its value");
-    } else {
-        tc_strbuf_adds(&text, "the value of ");
-        add_op(&text, &s->program->ops.items[dep]);
-    }
-    tc_strbuf_addf(&text, " is %lld", (long long)r->num);
-    if (r->den != 1)
-        tc_strbuf_addf(&text, "/%lld", (long long)r->den);
-    tc_strbuf_adds(&text, " times the single-device value, and is used by ");
-    add_op(&text, &s->program->ops.items[op]);
-    if (!*s->program->ops.items[op].node)
-        add_loss(s, &text);
-    f.kind = "factor";
-    f.hint = "a factor that depends on the number of ranks, or on a local size";
-    f.details = factors(s, dep);
-    f.drawing = tc_story_draw(s, judged, op, dep);
-    keep_text(s, &f, &text);
-    return f;
-}
-
-/* "; others lose this factor at aten.div_ (train.py:106)" */
-static void add_loser(struct tc_story *s, const struct tc_related *r, struct tc_strbuf *text)
-{
-    uint32_t loser = r->is_found && r->num != r->den ? tc_story_loses_factor(s, r) : TC_NO_OP;
-
-    if (loser == TC_NO_OP)
-        return;
-    tc_strbuf_adds(text, "; others lose this factor at ");
-    add_op(text, &s->program->ops.items[loser]);
-}
-
-static struct tc_plan_finding tell_unlike(struct tc_story *s, const struct tc_plan_judged *judged,
-                                          uint32_t op)
-{
-    uint32_t odd = tc_story_odd_summand(s, op);
-    struct tc_plan_finding f = finding(s, judged, odd);
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    tc_plan_describe_result(s->single, judged->name, &text);
-    tc_strbuf_addf(&text, " departs after %s: what ", f.op);
-    add_op(&text, &s->program->ops.items[op]);
-    tc_strbuf_adds(&text, " adds are different multiples of single-device values");
-    add_loser(s, tc_story_relation(s, odd == op ? multiple(s, op) : odd), &text);
-    f.kind = "factor";
-    f.hint = "one of them has a factor too many, or one too few";
-    f.details = operands(s, op);
-    f.drawing = tc_story_draw(s, judged, op, TC_NO_OP);
-    keep_text(s, &f, &text);
-    return f;
 }
 
 static bool runs(const struct tc_plan_program *p, const struct tc_plan_op *op)
@@ -464,7 +267,7 @@ struct tc_plan_finding tc_story_tell_left_out(struct tc_story *s,
                                               uint32_t missing, uint32_t user)
 {
     const struct tc_plan_op *ops = s->single->ranks[0].program->ops.items;
-    struct tc_plan_finding f = finding(s, judged, op);
+    struct tc_plan_finding f = tc_tell_new(s, judged, op);
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     f.src = ops[missing].src;
@@ -475,9 +278,9 @@ struct tc_plan_finding tc_story_tell_left_out(struct tc_story *s,
     f.kind = "left-out";
     tc_plan_describe_result(s->single, judged->name, &text);
     tc_strbuf_addf(&text, " lacks what %s of one device begins: it is added by ", f.op);
-    add_op(&text, &ops[user]);
+    tc_tell_op(&text, &ops[user]);
     tc_strbuf_adds(&text, " there, and is no part of what reaches ");
-    add_op(&text, &s->program->ops.items[op]);
+    tc_tell_op(&text, &s->program->ops.items[op]);
     f.hint = "no gradient goes this way: something is detached, or autograd knows nothing of it";
     uint32_t holder = other_holder(s, judged, &ops[missing]);
     if (holder != TC_NO_OP) {
@@ -485,9 +288,9 @@ struct tc_plan_finding tc_story_tell_left_out(struct tc_story *s,
                        holder);
         f.hint = "sum the gradient over the ranks that have the parameter";
     }
-    f.details = operands(s, op);
+    f.details = tc_tell_operands(s, op);
     f.drawing = tc_story_draw(s, judged, op, TC_NO_OP);
-    keep_text(s, &f, &text);
+    tc_tell_keep(s, &f, &text);
     return f;
 }
 
@@ -496,8 +299,20 @@ static bool is_on_all_ranks(const struct tc_story *s, uint32_t op)
     return tc_story_has_all(s, s->nodes[op].parts);
 }
 
+/* "; ranks exchange what is made of it at c10d.allreduce_ (train.py:74)": too late, of what is
+ * computed from gradients. */
+static void add_later_exchange(struct tc_story *s, uint32_t op, struct tc_strbuf *text)
+{
+    uint32_t later = tc_story_later_exchange(s, op);
+
+    if (later == TC_NO_OP)
+        return;
+    tc_strbuf_adds(text, "; ranks exchange what is made of it at ");
+    tc_tell_op(text, &s->program->ops.items[later]);
+}
+
 /* An operand is a sum over ranks that is not taken yet. */
-static void tell_partial(struct tc_story *s, uint32_t partial, struct tc_strbuf *text,
+static void tell_partial(struct tc_story *s, uint32_t op, uint32_t partial, struct tc_strbuf *text,
                          struct tc_plan_finding *f)
 {
     const struct tc_related *r = tc_story_relation(s, partial);
@@ -509,8 +324,11 @@ static void tell_partial(struct tc_story *s, uint32_t partial, struct tc_strbuf 
                    "Replicate: a reduction is missing after ",
                    f->op, axes.text);
     uint32_t origin = tc_story_origin(s, partial, r);
-    add_op(text, &s->program->ops.items[origin]);
+    tc_tell_op(text, &s->program->ops.items[origin]);
+    add_way(s, partial, r, text);
     add_sum_of_others(s, origin, r, text);
+    add_later_exchange(s, op, text);
+    tc_tell_made(s, op, text);
     f->kind = "missing-reduction";
     f->axis = tc_plan_keep(s->verdict, &axes);
     f->hint = "sum it over these ranks before it is used";
@@ -527,23 +345,55 @@ static void add_reader(struct tc_story *s, uint32_t op, struct tc_strbuf *text)
     if (next == s->program->ops.n)
         return;
     tc_strbuf_adds(text, ", before ");
-    add_op(text, &ops[next]);
+    tc_tell_op(text, &ops[next]);
     tc_plan_add_callers(s->program, s->single->ranks[0].program, &ops[next], text);
+}
+
+/* "; one device does not run aten.repeat (train.py:78), which it reads": lines of operands. */
+static void add_own_operands(struct tc_story *s, uint32_t op, struct tc_strbuf *text)
+{
+    const struct tc_plan_op *ops = s->program->ops.items;
+    const char *last = ops[op].src;
+    unsigned n_told = 0;
+
+    for (uint32_t k = 0; k < s->nodes[op].n_deps && n_told < MAX_TOLD; k++) {
+        const struct tc_plan_op *dep = &ops[s->nodes[op].deps[k]];
+        size_t size = strcspn(dep->src, ",");
+        if (!size || !strcmp(dep->src, last) ||
+            tc_tell_is_single_line(s, tc_arena_text(&s->arena, dep->src, size), size))
+            continue;
+        last = dep->src;
+        tc_strbuf_adds(text, n_told++ ? ", " : "; one device does not run what it reads: ");
+        tc_tell_op(text, dep);
+        tc_plan_add_callers(s->program, s->single->ranks[0].program, dep, text);
+    }
+}
+
+/* "; it exchanges what aten.add (train.py:89) made" */
+static void add_exchanged(struct tc_story *s, uint32_t op, struct tc_strbuf *text)
+{
+    const struct tc_plan_op *ops = s->program->ops.items;
+
+    if (ops[op].rule->kind != TC_RULE_COLLECTIVE || !s->nodes[op].n_deps)
+        return;
+    tc_strbuf_adds(text, "; it exchanges what ");
+    tc_tell_op(text, &ops[s->nodes[op].deps[0]]);
+    tc_strbuf_adds(text, " made");
 }
 
 struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
                                                const struct tc_plan_judged *judged, uint32_t op,
                                                uint32_t partial)
 {
-    struct tc_plan_finding f = finding(s, judged, op);
+    struct tc_plan_finding f = tc_tell_new(s, judged, op);
     struct tc_strbuf text = TC_STRBUF_INIT;
-    uint32_t factor = multiple(s, op), user = TC_NO_OP;
+    uint32_t factor = tc_tell_multiple_operand(s, op), user = TC_NO_OP;
     bool is_whole = partial == TC_NO_OP && !judged->is_undefined;
-    bool is_unlike = is_whole && factor != TC_NO_OP && has_unlike_factors(s, op);
+    bool is_unlike = is_whole && factor != TC_NO_OP && tc_tell_has_unlike_factors(s, op);
     bool is_blamed = is_whole && factor != TC_NO_OP && !tc_story_factor_is_trusted(s, factor);
 
     if (is_unlike || is_blamed)
-        return is_unlike ? tell_unlike(s, judged, op) : tell_multiple(s, judged, op, factor);
+        return is_unlike ? tc_tell_unlike(s, judged, op) : tc_tell_multiple(s, judged, op, factor);
     uint32_t missing = is_whole ? tc_story_left_out(s, op, &user) : TC_NO_OP;
     if (missing != TC_NO_OP)
         return tc_story_tell_left_out(s, judged, op, missing, user);
@@ -553,7 +403,7 @@ struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
         tc_strbuf_addf(&text, " depends on memory that nothing has written, read by %s", f.op);
         f.kind = "undefined";
     } else if (partial != TC_NO_OP) {
-        tell_partial(s, partial, &text, &f);
+        tell_partial(s, op, partial, &text, &f);
     } else if (!is_on_all_ranks(s, op)) {
         tc_strbuf_addf(&text, " departs at %s, which rank %u runs and not all others do", f.op,
                        s->rank->rank);
@@ -561,12 +411,14 @@ struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
     } else {
         tc_strbuf_addf(&text, " departs at %s: its operands are single-device values, ", f.op);
         tc_story_tell_made(s, op, &text);
-        add_made(s, op, &text);
+        add_exchanged(s, op, &text);
+        add_own_operands(s, op, &text);
+        tc_tell_made(s, op, &text);
         add_reader(s, op, &text);
         add_hint(s, op, &f);
     }
-    f.details = operands(s, op);
+    f.details = tc_tell_operands(s, op);
     f.drawing = tc_story_draw(s, judged, op, partial);
-    keep_text(s, &f, &text);
+    tc_tell_keep(s, &f, &text);
     return f;
 }

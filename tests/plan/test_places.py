@@ -92,7 +92,7 @@ def averaged(world, extra):
     def body(rank, rows):
         x, total, scaled = tensor(0, rows, WIDTH), tensor(1, WIDTH), tensor(2, WIDTH)
         yield param(x, "x", rank, world)
-        yield op("aten.sum.dim_IntList", "train.py:4", [total], self=x, dim=[0], keepdim=False)
+        yield op("aten.sum.dim_IntList", "train.py:4", [total], via=("train.py:99",), self=x, dim=[0], keepdim=False)
         if world > 1:
             yield summed(total, "help.py:2", via=("train.py:5", "train.py:99"))
         yield op("aten.exp.default", "train.py:6", [scaled], self=total)
@@ -174,7 +174,157 @@ def chosen(world, sums, gain=1):
     return job(world, body)
 
 
+def normed(world, early):
+    """The mean of squares over all columns, of which each rank has some. early: each divides by those of its own: lines 8, 9, 10."""
+    def body(rank, rows):
+        x, square, total, out = tensor(0, rows, WIDTH), tensor(1, rows, WIDTH), tensor(2, WIDTH), tensor(3, WIDTH)
+        mean = tensor(4, WIDTH)
+        yield param(x, "x", rank, world)
+        yield op("aten.pow.Tensor_Scalar", "train.py:7", [square], self=x, exponent=2)
+        yield op("aten.sum.dim_IntList", "train.py:8", [total], self=square, dim=[0], keepdim=False)
+        if world > 1 and not early:
+            yield summed(total, "train.py:12")
+        yield op("aten.div.Scalar", f"train.py:{9 if world > 1 else 10}", [mean], self=total, other=rows if early else ROWS)
+        yield op("aten.exp.default", "train.py:10", [out], self=mean)
+        yield {"result": "out", "t": out, "global": [WIDTH], "at": [0]}
+    return job(world, body)
+
+
+def counted(world, twice):
+    """A mean over 12 tokens, which ranks count together: lines 8, 9. twice: each counts all."""
+    def body(rank, rows):
+        x, count, out = tensor(0, rows, WIDTH), tensor(1), tensor(2, rows, WIDTH)
+        yield param(x, "x", rank, world)
+        yield {"const": 1, "n": 1, "dtype": "int64", "data": [12 if world == 1 or twice else 12 // world]}
+        if world > 1:
+            yield summed(count[:5] + ["int64"], "train.py:8")
+        yield op("aten.div.Tensor", "train.py:9", [out], self=x, other=count[:5] + ["int64"])
+        yield op("aten.mul.Scalar", "train.py:10", [out], self=out, other=3)
+        yield {"result": "out", "t": out, "global": [ROWS, WIDTH], "at": [rows * rank, 0]}
+    return job(world, body)
+
+
+def accumulated(world, bug):
+    """Two micro-batches of each rank: line 20 adds to line 10, line 30 sums over ranks, line 40 halves. bug: "early" sums the
+    first one alone, "often" halves it twice."""
+    def body(rank, _):
+        n = 2 if world > 1 else 1
+        parts, grads, out = [tensor(k, 8 // world // n, WIDTH) for k in range(n)], [tensor(2 + k, WIDTH) for k in range(n)], tensor(9, WIDTH)
+        for k, x in enumerate(parts):
+            yield {"init": "param", "name": "x", "t": x, "global": [8, WIDTH], "at": [2 * n * rank + 2 * k, 0]}
+        for k, x in enumerate(parts):
+            yield op("aten.sum.dim_IntList", "train.py:10", [grads[k]], node="SumBackward0", self=x, dim=[0], keepdim=False)
+            if k == 1:
+                yield op("aten.add_.Tensor", "train.py:20", [grads[0]], node="SumBackward0", self=grads[0], other=grads[1])
+            if bug == "often" or k == n - 1:
+                yield op("aten.div_.Scalar", "train.py:40", [grads[0]], self=grads[0], other=2)
+            if world > 1 and k == (0 if bug == "early" else 1):
+                yield summed(grads[0], "train.py:30")
+        yield op("aten.exp.default", "train.py:50", [out], self=grads[0])
+        yield {"result": "out", "t": out, "global": [WIDTH], "at": [0]}
+    return job(world, body)
+
+
+def norm_of_stages(world, is_whole):
+    """Each rank has two parameters of its own, and the norm of all clips: lines 10, 20 (what adds), 30, 40."""
+    def body(rank, rows):
+        each = 4 // world
+        total, norm = tensor(90), tensor(91)
+        for k in range(rank * each, (rank + 1) * each):
+            yield {"init": "param", "name": f"w{k}", "t": tensor(k, 2 + k), "global": [2 + k], "at": [0]}
+        for n, k in enumerate(range(rank * each, (rank + 1) * each)):
+            yield op("aten.pow.Tensor_Scalar", "train.py:10", [tensor(10 + k, 2 + k)], self=tensor(k, 2 + k), exponent=2)
+            yield op("aten.sum.default", "train.py:10", [tensor(20 + k)], self=tensor(10 + k, 2 + k))
+            if n:
+                yield op("aten.add.Tensor", "train.py:20", [tensor(30 + k)], self=tensor(30 + k - 1 if n > 1 else 20 + k - 1),
+                         other=tensor(20 + k))
+        if is_whole:
+            yield summed(tensor(30 + k), "train.py:30")
+        yield op("aten.sqrt.default", "train.py:40", [norm], self=tensor(30 + k))
+        for k in range(rank * each, (rank + 1) * each):
+            yield op("aten.mul.Tensor", "train.py:50", [tensor(40 + k, 2 + k)], self=tensor(k, 2 + k), other=norm)
+            yield {"result": f"g{k}", "t": tensor(40 + k, 2 + k), "global": [2 + k], "at": [0]}
+    return job(world, body)
+
+
+def ring(world, reads):
+    """Each row adds up exp of itself and the blocks of all ranks, which go round: line 10 reads a block, line 20 passes it on.
+    reads: of each hop the block that is read; what arrives in the first hop is number 1."""
+    half = [ROWS // RANKS, WIDTH]
+
+    def view(storage, k):
+        return ["t", storage, (k if world == 1 else 0) * half[0] * WIDTH, half, [WIDTH, 1], "float32"]
+
+    def body(rank, rows):
+        yield param(tensor(0, rows, WIDTH), "x", rank, world)
+        yield param(tensor(1, rows, WIDTH), "q", rank, world)
+        yield op("aten.cos.default", "train.py:9", [tensor(2, rows, WIDTH)], self=tensor(0, rows, WIDTH))
+        node = {"node": "RingBackward"} if world > 1 else {}
+        for row in range(RANKS) if world == 1 else [rank]:
+            at = 10 * (row + 1)
+            for hop in range(RANKS):
+                block = view(2, hop) if world == 1 else tensor(6 if reads[hop] else 2, *half)
+                yield op("aten.add.Tensor", "train.py:10", [tensor(at + hop, *half)], self=block, other=view(1, row), **node)
+                is_own = hop == (row if world == 1 else 0)
+                yield op("aten.exp.default" if is_own else "aten.tanh.default", "train.py:11", [tensor(at + 2 + hop, *half)],
+                         self=tensor(at + hop, *half), **node)
+                if world > 1 and not hop:
+                    pg = {"process_group": ["pg", TP["ranks"]], "tag": 0}
+                    yield op("c10d.send.default", "train.py:20", [], tensors=[tensor(2, *half)], dst=1 - rank, **pg, **node)
+                    yield op("c10d.recv_.default", "train.py:20", [tensor(6, *half)], tensors=[tensor(6, *half)], src=1 - rank, **pg,
+                             **node)
+            yield op("aten.add.Tensor", "train.py:12", [tensor(at + 4, *half)], self=tensor(at + 2, *half), other=tensor(at + 3, *half),
+                     **node)
+            yield op("aten.sin.default", "train.py:13", [tensor(at + 5, *half)], self=tensor(at + 4, *half))
+            yield {"result": f"out{row}", "t": tensor(at + 5, *half), "global": half, "at": [0, 0]}
+    return job(world, body)
+
+
 class Places(unittest.TestCase):
+    def test_lines_between_a_sum_and_its_use_are_told(self):
+        self.assertEqual(check(normed(1, False), normed(RANKS, False)), (0, []))
+        code, findings = check(normed(1, False), normed(RANKS, True))
+        self.assertEqual(code, 1)
+        self.assertIn("aten.sum (train.py:8) or aten.div (train.py:9)", findings[0]["text"])
+
+    def test_a_number_that_ranks_count_twice_is_told(self):
+        self.assertEqual(check(counted(1, False), counted(RANKS, False)), (0, []))
+        code, findings = check(counted(1, False), counted(RANKS, True))
+        self.assertEqual((code, findings[0]["at"].split(",")[0]), (1, "train.py:8"))
+        self.assertIn("(2 times the number that aten.div (train.py:9) reads on one device)", findings[0]["text"])
+
+    def test_terms_that_are_not_treated_alike_are_told(self):
+        self.assertEqual(check(accumulated(1, ""), accumulated(RANKS, "")), (0, []))
+        code, findings = check(accumulated(1, ""), accumulated(RANKS, "early"))
+        self.assertEqual((code, findings[0]["at"].split(",")[0]), (1, "train.py:30"))
+        self.assertIn("some are summed over tp here, others are not", findings[0]["text"])
+        code, findings = check(accumulated(1, ""), accumulated(RANKS, "often"))
+        self.assertEqual((code, findings[0]["at"].split(",")[0]), (1, "train.py:40"))
+        self.assertIn("some have this factor more often than others", findings[0]["text"])
+
+    def test_a_norm_of_one_stage_is_told(self):
+        self.assertEqual(check(norm_of_stages(1, False), norm_of_stages(RANKS, True)), (0, []))
+        code, findings = check(norm_of_stages(1, False), norm_of_stages(RANKS, False))
+        self.assertEqual((code, findings[0]["at"].split(",")[0]), (1, "train.py:20"))
+        self.assertIn("it adds 2 of the 4 numbers that one device adds, before aten.sqrt (train.py:40)", findings[0]["text"])
+
+    def test_a_block_that_arrives_and_is_not_read_is_told(self):
+        self.assertEqual(check(ring(1, []), ring(RANKS, [0, 1])), (0, []))
+        code, findings = check(ring(1, []), ring(RANKS, [0, 0]))
+        self.assertEqual((code, findings[0]["finding"], findings[0]["at"].split(",")[0]), (1, "unread-message", "train.py:10"))
+
+    def test_what_reads_a_parameter_without_a_gradient_is_told(self):
+        def body(rank, rows):
+            x, out, back = (tensor(k, rows, WIDTH) for k in range(3))
+            yield param(x, "x", rank, ROWS // rows)
+            yield op("aten.exp.default", "train.py:10", [out], self=x)
+            yield {"result": "out", "t": out, "global": [ROWS, WIDTH], "at": [rows * rank, 0]}
+            if rows == ROWS:
+                yield op("aten.mul.Tensor", "train.py:10", [back], node="ExpBackward0", self=out, other=out)
+                yield {"result": "x.grad", "t": back, "global": [ROWS, WIDTH], "at": [0, 0]}
+        code, findings = check(job(1, body), job(RANKS, body))
+        self.assertEqual((code, findings[0]["finding"], findings[0]["at"].split(",")[0]), (1, "missing-result", "train.py:10"))
+
     def test_what_sums_other_gradients_is_told(self):
         self.assertEqual(check(clipped(1, False), clipped(RANKS, True)), (0, []))
         code, findings = check(clipped(1, False), clipped(RANKS, False))
