@@ -144,11 +144,9 @@ static bool is_choice(const char *json)
 
 /* What is saved beside the model is what the script or its command line chose, also a flag, and an
  * option that was not given. */
-static bool is_saved(const struct tc_fact *fact, const struct tc_strtab *symbols)
+static bool is_saved(const struct tc_fact *fact)
 {
-    const tc_sym stage = fact->subject.fields[TC_FACT_STAGE];
-
-    return stage != TC_NO_SYM && !strcmp(tc_strtab_text(symbols, stage), "checkpointing");
+    return fact->subject.fields[TC_FACT_STAGE] == TC_SYM_CHECKPOINTING;
 }
 
 /* What a function of torch computes over, and by which rule, is what the script means, as the names
@@ -199,7 +197,7 @@ bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symb
 
     switch (rows[fact->attribute].nature) {
     case TC_CHOICE:
-        if (is_saved(fact, symbols))
+        if (is_saved(fact))
             return is_scalar(expected) && is_scalar(got);
         return is_choice(expected) && is_choice(got) && (expected[0] == '"') == (got[0] == '"') &&
                !is_computed_over(fact, symbols);

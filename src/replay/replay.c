@@ -16,6 +16,7 @@
 #include "replay/rest.h"
 #include "replay/setting.h"
 #include "replay/span.h"
+#include "replay/stage_end.h"
 #include "replay/symbols.h"
 #include "replay/training_look.h"
 #include "replay/variable.h"
@@ -165,8 +166,10 @@ static void on_call(struct tc_replay *replay, struct track *track, const struct 
         track->process.hides_owners = true;
     if (call->role == TC_ROLE_STEP)
         tc_setting_use(&track->process);
-    if (!track->process.is_worker && call->th == 0)
+    if (!track->process.is_worker && call->th == 0) {
+        tc_stage_call_begins(&track->process, &track->spans, call);
         tc_look_begins(&track->process, call);
+    }
     if (is_in_windows(track, call))
         tc_window_call_begins(&track->process, replay->symbols, call);
     if (!call->is_partial)
@@ -192,6 +195,8 @@ static void on_end_of_call(struct tc_replay *replay, struct track *track,
         tc_window_call_ends(&track->process, replay->symbols, call);
     if (call->role == TC_ROLE_STEP)
         tc_variable_settle(&track->process, call);
+    if (!track->process.is_worker && call->th == 0)
+        tc_stage_call_ends(&track->process, call);
     if (!track->process.is_worker && call->th == 0)
         tc_variable_write(&track->process, replay->symbols, call, tc_spans_own(&track->spans));
     if (!call->is_partial)

@@ -58,6 +58,7 @@
     X(TRAINING, "training")                         \
     X(INIT, "init")                                 \
     X(EVALUATION, "evaluation")                     \
+    X(CHECKPOINTING, "checkpointing")               \
     X(OWNED, "owned")                               \
     X(SETTINGS, "settings")                         \
     X(SEED, "seed")                                 \

@@ -16,7 +16,7 @@ class Process:
         times = [r["t"] for r in self.records if "t" in r]
         self.began, self.lived_until = (self.head["unix_ns"] + f(times, default=0) for f in (min, max))
         self.roles, self.defaults, self.open, self.variables, self.settings = {}, {}, {}, {}, {}
-        self.batches, self.window_number = {}, 0
+        self.batches, self.window_number, self.stage_after = {}, 0, None
         self.state = collections.defaultdict(dict)
         self.members, self.early = [], []
         self.phases, self.has_run = set(), False
@@ -51,6 +51,7 @@ class Process:
                 group["used"] = dict(group["now"])
             call["kept"] = {s: self.is_kept(self.variables[s], call) for s in call["params"]}
         self.open[r["id"]] = call
+        self.end_evaluation(call)
         self.look_at_training(call)
         self.has_autocast |= "autocast" in r.get("ctx", {})
         if role == "step":
@@ -59,6 +60,19 @@ class Process:
         elif self.is_member(call):
             self.members.append(call)
         return call
+
+    def end_evaluation(self, call):
+        """Behind a function that asked models twice in evaluation is the stage before it, until a model is asked or set to a mode."""
+        if self.is_worker or call.get("th", 0) or call["stage"] == "checkpointing":
+            return
+        if call["stage"] != "evaluation" or call["root"] or call["role"] == "mode":
+            self.stage_after = None
+        if call["stage"] != "evaluation":
+            return
+        call["stage"] = self.stage_after or call["stage"]
+        asking = [c for c in self.open.values() if c["role"] == "own" and c["stage"] != "evaluation"]
+        if call["root"] and asking:
+            asking[0]["asked"] = asking[0].get("asked", 0) + 1
 
     def look_at_training(self, call):
         """A forward without gradients on the batch just trained on, in training mode, and what is in it, is training."""
@@ -92,6 +106,8 @@ class Process:
     def leave(self, r):
         call = self.open[r["id"]]
         call.update(raised=r["type"] == "raise", end=r, observed=bool(self.variables))
+        if call["role"] == "own" and call.get("asked", 0) > 1:
+            self.stage_after = call["stage"]
         if call["role"] == "step":
             for v in (self.variables[s] for s in call["params"]):
                 call.setdefault("used before", {})[v["serial"]] = v["grad_used"]
