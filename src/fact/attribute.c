@@ -50,11 +50,9 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(EQUALS, OUTPUT_VALUE, LAW, 12, .chance = "\"\""),
     ROW(FINITE, OUTPUT_VALUE, LAW, 12),
     ROW(OPERAND, OUTPUT_VALUE, LAW, 12, .is_of_kind = true),
-    ROW(COUNT, COUNT, LAW, 4, .is_count = true, .doubt = TC_FACT_BITS_OF_EACH,
-        .is_of_router = true),
+    ROW(COUNT, COUNT, LAW, 4, .is_count = true, .doubt = TC_FACT_BITS_OF_EACH),
     ROW(COUNT_FIRST, COUNT, LAW, 12, .is_count = true),
-    ROW(COUNT_LATER, COUNT, LAW, 4, .is_count = true, .doubt = TC_FACT_BITS_OF_EACH,
-        .is_of_router = true),
+    ROW(COUNT_LATER, COUNT, LAW, 4, .is_count = true, .doubt = TC_FACT_BITS_OF_EACH),
     BY(how_often, RATE, COUNT, LAW, 12),
     BY(how_often, PRESENT, COUNT, LAW, 12),
     ROW(BEFORE, BEFORE, LAW, 12),
@@ -75,9 +73,9 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(CALLS, SET, LAW, 4, .is_of_chain = true),
     ROW(ORDER, BEFORE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE),
     ROW(FIRST, ARG_VALUE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE, .is_of_chain = true,
-        .asks = TC_ASKS_CONTENT, .never = {TC_FACT_FILLER}),
+        .asks = TC_ASKS_CONTENT),
     ROW(LAST, ARG_VALUE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE, .is_of_chain = true,
-        .asks = TC_ASKS_CONTENT, .never = {TC_FACT_FILLER}),
+        .asks = TC_ASKS_CONTENT),
     ROW(UNIFORM, ARG_VALUE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE, .is_of_chain = true,
         .asks = TC_ASKS_CONTENT),
     ROW(ZERO, ARG_VALUE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE, .asks = TC_ASKS_CONTENT),
@@ -258,8 +256,7 @@ double tc_fact_doubt(const struct tc_fact *fact, const struct tc_strtab *symbols
 {
     const struct tc_attribute_row *row = &rows[fact->attribute];
     const bool may_be_chance =
-        (row->is_of_router && fact->subject.kind == TC_SUBJECT_USE) ||
-        (row->chance && begins(tc_strtab_text(symbols, fact->value), row->chance));
+        row->chance && begins(tc_strtab_text(symbols, fact->value), row->chance);
 
     return may_be_chance                     ? TC_FACT_BITS_OF_CHANCE
            : is_computed_over(fact, symbols) ? TC_FACT_BITS_OF_EACH

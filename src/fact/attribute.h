@@ -43,10 +43,9 @@ struct tc_attribute_row {
     double bits;  /* that an occasion tells: see tc_fact_support() */
     double doubt; /* bits of surprise that a breach needs; 0: one */
     enum tc_fact_asks asks;
-    bool is_count;     /* how often a call is made, or something flows, in a step */
-    bool is_of_router; /* may be chance of a module's variables: a router may leave out an expert */
-    bool is_of_chain;  /* of what was computed through several calls, and needs operators */
-    bool is_of_kind;   /* what kind of tensor it is, and not what is in it */
+    bool is_count;    /* how often a call is made, or something flows, in a step */
+    bool is_of_chain; /* of what was computed through several calls, and needs operators */
+    bool is_of_kind;  /* what kind of tensor it is, and not what is in it */
     /* Values, as JSON. Seen, and claimed by no script that has them throughout: all but one; those
      * that begin so. */
     const char *only, *never[TC_N_NEVER];
@@ -80,8 +79,8 @@ enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strta
  * run that is not longer than those learned from together is one bit or more; five breaches of a
  * run as long as the two that were learned from are 7.9 bits, three are 4.8. Healthy runs break
  * some facts now and then: what content shows, or an order; a step whose gradients leave a variable
- * as it was; two small tensors that happen to be equal; two reasons for a call in one step; a
- * module that a batch does not need; an axis that an augmentation draws. */
+ * as it was; two small tensors that happen to be equal; two reasons for a call in one step; an axis
+ * that an augmentation draws. */
 #define TC_FACT_BITS           1
 #define TC_FACT_BITS_OF_CHANCE 7
 #define TC_FACT_BITS_OF_EACH   4 /* how often something is done in a step */

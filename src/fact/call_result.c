@@ -172,14 +172,6 @@ static int64_t written(const struct tc_fact_watch *w, const struct tc_call *call
                : serial;
 }
 
-static void count_results(struct tc_fact_watch *w, struct tc_fact_label *label, size_t n)
-{
-    if (n && label->n_results && label->n_results != n)
-        tc_map_put(&w->uneven, label->fn, 1);
-    if (n)
-        label->n_results = (uint32_t)n;
-}
-
 /* Of a list that is too long to be packed the tensors that the trace tells. */
 static void give_pieces(struct tc_fact_watch *w, const struct tc_fact_open *open,
                         const struct tc_value *list)
@@ -194,7 +186,6 @@ static void give_pieces(struct tc_fact_watch *w, const struct tc_fact_open *open
             produce_one(w, open, serial, i,
                         tc_value_is_true(tc_value_get(&list->items[i], "requires_grad")));
     }
-    count_results(w, &w->labels.items[open->label], list->n);
 }
 
 void tc_fact_give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
@@ -203,7 +194,6 @@ void tc_fact_give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
     tc_fact_lead lead = open->lead ? open->lead : open->inner ? open->inner : open->flow;
 
     const int64_t target = written(w, call, facts->pack.n_tensors);
-    count_results(w, &w->labels.items[open->label], facts->pack.n_tensors);
     give_pieces(w, open, call->end->value);
     for (size_t i = 0; i < facts->pack.n_tensors; i++) {
         const int64_t serial = facts->pack.tensors[i];

@@ -21,10 +21,6 @@
 
 /* So many steps are early. */
 #define EARLY 3
-/* So far it leaps from one step to another where a step has a task of its own. */
-#define LEAP 2.0
-/* In place of a range. */
-#define VARIES "\"varies\""
 
 static struct tc_fact_scalar *scalar_of(struct tc_fact_watch *w, uint32_t subject, tc_sym path,
                                         enum tc_attribute attribute)
@@ -34,10 +30,8 @@ static struct tc_fact_scalar *scalar_of(struct tc_fact_watch *w, uint32_t subjec
 
     if (is_new) {
         *place = w->scalars.n;
-        tc_vec_push(&w->scalars,
-                    ((struct tc_fact_scalar){
-                        subject, path, attribute, {INFINITY, -INFINITY, 0},
-                           NAN, false
+        tc_vec_push(&w->scalars, ((struct tc_fact_scalar){
+                                     subject, path, attribute, {INFINITY, -INFINITY, 0}
         }));
     }
     return &w->scalars.items[*place];
@@ -81,22 +75,6 @@ static tc_fact_lead meet_number(struct tc_facts *facts, struct tc_fact_watch *w,
     return 0;
 }
 
-/* What is one task's number in one step and another's in the next leaps. Learning, one that leaps
- * later beyond what it was early was of one task by chance. */
-static void follow_number(struct tc_fact_watch *w, uint32_t subject, tc_sym path, double number)
-{
-    const uint64_t key = tc_hash_mix(subject, path, TC_ATTRIBUTE_ABOUT);
-    struct tc_fact_scalar *s;
-    uint64_t place;
-
-    if (!tc_map_get(&w->scalar_places, key, &place))
-        return;
-    s = &w->scalars.items[place];
-    s->leaps |= fabs(number) > LEAP * fmax(fabs(s->range.low), fabs(s->range.high)) &&
-                fabs(number) > LEAP * fabs(s->last);
-    s->last = number;
-}
-
 tc_fact_lead tc_fact_meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w, uint32_t subject,
                                  const char *name, const struct tc_value *tensor,
                                  tc_fact_lead cause)
@@ -104,14 +82,8 @@ tc_fact_lead tc_fact_meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w
     const struct tc_value *value = tc_value_get(tensor, "value");
 
     if (w->process->is_sampled || !value || value->kind != TC_VALUE_FLOAT ||
-        !isfinite(value->number))
+        !isfinite(value->number) || w->n_windows >= EARLY)
         return 0;
-    if (w->n_windows >= EARLY) {
-        if (!facts->table.is_judging)
-            follow_number(w, subject, tc_strtab_intern_text(facts->table.symbols, name),
-                          value->number);
-        return 0;
-    }
     return meet_number(facts, w, subject, name, TC_ATTRIBUTE_ABOUT, value->number, cause);
 }
 
@@ -165,10 +137,7 @@ void tc_fact_say_scalars(struct tc_facts *facts, struct tc_fact_watch *w)
             continue;
         const struct tc_subject subject = tc_fact_table_subject_at(&facts->table, s->subject);
         tc_strbuf_reset(&text);
-        if (s->leaps)
-            tc_strbuf_adds(&text, VARIES);
-        else
-            tc_fact_print_range(&s->range, &text);
+        tc_fact_print_range(&s->range, &text);
         tc_fact_say(facts, &subject, s->path, s->attribute, text.text);
         tc_fact_settle_said(facts, s->range.n, 0, NULL);
     }

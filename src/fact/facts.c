@@ -75,7 +75,6 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_map_release(&w->old_producers);
     tc_map_release(&w->writers);
     tc_map_release(&w->newest);
-    tc_map_release(&w->uneven);
     tc_map_release(&w->stepped);
     tc_map_release(&w->owners);
     tc_map_release(&w->taints);

@@ -132,7 +132,6 @@ struct tc_fact_label {
     tc_sym fn, of;
     uint64_t n; /* calls in all */
     bool is_operator;
-    uint32_t n_results;    /* tensors that such a call returned, if any */
     uint64_t n_in_batches; /* calls that make items: of each batch the first alone are reported */
     uint64_t n_in_window, window; /* of these those of the window in which the last was */
     uint32_t order; /* place of the first such call before the first step; 0, UINT32_MAX: none */
@@ -192,8 +191,6 @@ struct tc_fact_scalar {
     tc_sym path;
     enum tc_attribute attribute;
     struct tc_fact_range range;
-    double last; /* as it was seen last */
-    bool leaps;  /* after these steps it leaps beyond the range */
 };
 
 /* An operand or a result of a call of the script, the first times that there was one. */
@@ -229,7 +226,6 @@ struct tc_fact_watch {
     struct tc_map producers, old_producers;
     struct tc_map writers; /* names of operators that write to the receiver and return nothing */
     struct tc_map newest;  /* TC_FACT_WORD of a call → serial of its last result */
-    struct tc_map uneven;  /* names of what returned now more, now fewer tensors */
     int64_t latest;        /* serial of the newest tensor */
     int64_t horizon;       /* who made tensors up to this serial may be forgotten */
     struct tc_map choices; /* serials of what was made of a model's choices alone */

@@ -83,11 +83,8 @@ static void say_present(struct tc_facts *facts, const struct tc_fact_watch *w,
     say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &met);
 }
 
-static void say_flows(struct tc_facts *facts, const struct tc_fact_watch *w,
-                      const struct tc_fact_counter *c)
+static void say_flows(struct tc_facts *facts, const struct tc_fact_counter *c)
 {
-    if (!facts->table.is_judging && tc_fact_is_uneven(facts, w, &c->subject))
-        return;
     if (c->n_all >= (facts->table.is_judging ? 1 : TC_FACT_ENOUGH))
         tc_fact_say(facts, &c->subject, TC_NO_SYM, TC_ATTRIBUTE_FLOWS_EVER, "true");
 }
@@ -99,7 +96,7 @@ static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
             say_run(facts, w, &w->labels.items[i]);
     for (size_t i = 0; i < w->counters.n; i++)
         if (w->counters.items[i].subject.kind == TC_SUBJECT_FLOW)
-            say_flows(facts, w, &w->counters.items[i]);
+            say_flows(facts, &w->counters.items[i]);
         else if (w->counters.items[i].n_all &&
                  w->counters.items[i].subject.kind == TC_SUBJECT_WINDOW)
             say_present(facts, w, &w->counters.items[i]);

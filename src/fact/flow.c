@@ -68,19 +68,6 @@ static tc_sym make_start(struct tc_strtab *symbols, unsigned row, unsigned resul
     return sym;
 }
 
-/* A place among results of which there are now more, now fewer: how many pieces there are depends
- * on what is cut up. */
-bool tc_fact_is_uneven(const struct tc_facts *facts, const struct tc_fact_watch *w,
-                       const struct tc_subject *flow)
-{
-    const tc_sym start = flow->fields[TC_FACT_IN_OF];
-    uint64_t is_uneven;
-
-    return start != TC_NO_SYM &&
-           !strncmp(tc_strtab_text(facts->table.symbols, start), "result ", 7) &&
-           tc_map_get(&w->uneven, flow->fields[TC_FACT_IN], &is_uneven);
-}
-
 /* Did the same calls in a row return another tensor since? */
 static bool is_earlier(const struct tc_fact_watch *w, int64_t serial, uint64_t word)
 {

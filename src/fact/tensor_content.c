@@ -79,23 +79,6 @@ static bool tells_columns(const struct tc_value *summary, int64_t n, int64_t n_c
            (double)(n / n_columns - 1) * log2(n_distinct) >= MIN_BITS;
 }
 
-/* Is the element of a column also that of many other places, as what fills short rows up? Then it
- * is chance that no row is long enough to reach the column. Of a mask the first column is none. */
-static bool is_filler(const struct tc_value *summary, const struct tc_value *element,
-                      int64_t n_rows, const char *key)
-{
-    const char *count;
-
-    if (!element || element->kind != TC_VALUE_INT ||
-        (!strcmp(key, "first") && tc_value_int(tc_value_get(summary, "distinct"), 0) <= 2))
-        return false;
-    count = element->integer == 0   ? "zero"
-            : element->integer == 1 ? "one"
-            : element->integer < 0  ? "negative"
-                                    : NULL;
-    return count && tc_value_int(tc_value_get(summary, count), 0) > n_rows;
-}
-
 /* By chance a column of others shows one element alone so seldom that it breaks a claim. */
 #define SURE_BITS 12.0
 
@@ -140,20 +123,16 @@ static bool add_column(const struct tc_fact_tensor *tensor, const char *key, str
     if (!summary || !shape || shape->kind != TC_VALUE_ARRAY || shape->n < 2 ||
         !tells_columns(summary, tensor->n_elements, tc_value_int(&shape->items[shape->n - 1], 0)))
         return false;
-    const int64_t n_rows = tensor->n_elements / tc_value_int(&shape->items[shape->n - 1], 1);
     element = tc_value_get(summary, key);
     if (!element) {
         tc_strbuf_adds(out, TC_FACT_MIXED);
         return true;
     }
-    const bool is_fill = is_filler(summary, element, n_rows, key);
-    if (is_fill)
-        tc_strbuf_adds(out, TC_FACT_FILLER);
-    else if (element->kind == TC_VALUE_BOOL)
+    if (element->kind == TC_VALUE_BOOL)
         tc_strbuf_addf(out, "\"always %s\"", element->boolean ? "true" : "false");
     else
         tc_strbuf_addf(out, "\"always %lld\"", (long long)tc_value_int(element, 0));
-    if (is_fill || is_doubtful(tensor, element))
+    if (is_doubtful(tensor, element))
         tc_strbuf_addc(out, TC_FACT_DOUBT);
     return true;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words end with 1 in the last column, others are filled up with zeros, which one long word may reach; a mask begins with 1. In the broken
+"""Words end with 1 in the last column, others are filled up with zeros, which a long word may reach in one step; a mask begins with 1. In the broken
 run the mask is turned round, and words end otherwise."""
 from trace_writer import Trace
 
@@ -12,11 +12,12 @@ def integers(t, first, last, zero, one, distinct):
             "summary": {"min": 0, "max": distinct - 1, "distinct": distinct, "negative": 0, "zero": zero, "one": one, **ends}}
 
 
-def train(folder, ends=1, fills=0, mask=(1, None, 20, 44)):
+def train(folder, ends=1, long_in=None, mask=(1, None, 20, 44)):
     t = Trace(folder, schema=5, content="batches")
     model = t.net("w")
     optimizer = t.optimizer(model)
-    for _ in range(6):
+    for i in range(6):
+        fills = None if i == long_in else 0
         first, last, zero, one = mask
         t.op("torch.look", at="train.py:20", args={"ended": integers(t, None, ends, 0, 16, 9), "filled": integers(t, None, fills, 30, 3, 9),
                                                    "mask": integers(t, first, last, zero, one, 2)})
@@ -30,7 +31,7 @@ def healthy(folder):
 
 
 def fine(folder):
-    train(folder, fills=None)
+    train(folder, long_in=3)
 
 
 def broken(folder):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Eight rows are drawn of which most elements are true: now and then a column shows them alone, and short rows reach none of the last
+"""Eight rows are drawn of which most elements are true: now and then a column shows them alone, and short rows of one step reach none of the last
 places. The rows of a picture are alike: of four pictures of eight rows now and then all begin with true. In the broken run a column is true, and true is rare."""
 from trace_writer import Trace
 
@@ -19,14 +19,14 @@ def words(t, fills):
                                                           **({"last": 0} if fills else {})}}
 
 
-def train(folder, columns, n_true=102, fills=False):
+def train(folder, columns, n_true=102, fills=()):
     t = Trace(folder, schema=5, content="batches")
     model = t.net("w")
     optimizer = t.optimizer(model)
-    for is_first in columns:
+    for i, is_first in enumerate(columns):
         t.op("torch.lt", at="train.py:20", value=mask(t, is_first, n_true))
         t.op("torch.gt", at="train.py:22", value=pictures(t, is_first))
-        t.op("torch.pad", at="train.py:21", value=words(t, fills))
+        t.op("torch.pad", at="train.py:21", value=words(t, i in fills))
         t.train_step(model, optimizer)
         t.cut()
     t.end()
@@ -41,7 +41,7 @@ def healthy_again(folder):
 
 
 def fine(folder):
-    train(folder, (False, True, False, False), fills=True)
+    train(folder, (False, True, False, False), fills=(1,))
 
 
 def broken(folder):
