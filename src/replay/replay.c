@@ -449,8 +449,10 @@ static void feed(struct tc_replay *replay, struct track *track, const struct tc_
     case TC_RECORD_END:
         on_end(replay, track, record);
         break;
-    case TC_RECORD_PROCESS:
     case TC_RECORD_SOURCE:
+        tc_spans_tell(&track->spans, record);
+        break;
+    case TC_RECORD_PROCESS:
     case TC_RECORD_UNKNOWN:
         break;
     }

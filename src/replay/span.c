@@ -43,6 +43,7 @@ void tc_spans_release(struct tc_spans *spans)
     tc_vec_release(&spans->main);
     tc_map_release(&spans->open);
     tc_map_release(&spans->apis);
+    tc_map_release(&spans->unread);
     tc_arena_release(&spans->arena);
 }
 
@@ -108,6 +109,33 @@ void tc_spans_declare(struct tc_spans *spans, const struct tc_record *record)
     api->role = tc_role_parse(record->role);
     api->defaults = keep_value(&spans->arena, tc_value_get(record->object, "defaults"));
     tc_map_put(&spans->apis, tc_symbols_str(spans->symbols, record->fn), (uintptr_t)api);
+}
+
+void tc_spans_tell(struct tc_spans *spans, const struct tc_record *record)
+{
+    const struct tc_value *unread =
+        keep_value(&spans->arena, tc_value_get(record->object, "unread"));
+
+    spans->has_sources |= unread != NULL;
+    for (uint32_t i = 0; unread && i < unread->n; i++)
+        tc_map_put(&spans->unread, tc_symbols_str(spans->symbols, unread->members[i].key),
+                   (uintptr_t)&unread->members[i].value);
+}
+
+/* By the function, or by the class of what is called. */
+static const struct tc_value *unread_by(const struct tc_spans *spans, const struct tc_call *call)
+{
+    static const struct tc_value nothing = {.kind = TC_VALUE_OBJECT};
+    const struct tc_value *name = tc_value_get(call->self, "object"), *unread = NULL;
+
+    if (!spans->has_sources)
+        return NULL;
+    if (call->role != TC_ROLE_FORWARD)
+        unread = tc_map_find(&spans->unread, call->fn);
+    else if (name && name->kind == TC_VALUE_STR)
+        unread = tc_map_find(&spans->unread,
+                             tc_symbols_str(spans->symbols, (struct tc_str){name->text, name->n}));
+    return unread ? unread : &nothing;
 }
 
 static const struct tc_declared_api *api_of(const struct tc_spans *spans, tc_sym fn)
@@ -219,6 +247,7 @@ struct tc_call *tc_spans_enter(struct tc_spans *spans, const struct tc_record *r
     call->equal = record->equal;
     call->alias = record->alias;
     call->ctx = record->ctx;
+    call->unread = unread_by(spans, call);
     call->params = keep_serials(&call->arena, record->params, &call->n_params);
     call->uncleared = keep_serials(&call->arena, record->uncleared, &call->n_uncleared);
     call->grads = call->frozen = TC_SYM_NONE;

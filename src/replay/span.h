@@ -18,6 +18,8 @@ struct tc_spans {
     struct tc_map open;                 /* id → struct tc_call * */
     TC_VEC(struct tc_call *) spare;     /* recycled calls */
     struct tc_map apis;                 /* fn → struct tc_declared_api *, from api records */
+    struct tc_map unread;               /* fn, or class → const struct tc_value *, of sources */
+    bool has_sources;                   /* some have told what they do not read */
     struct tc_arena arena;              /* of what was declared */
     TC_VEC(struct tc_call *) borrowing; /* open calls whose values are those of their records */
     TC_VEC(struct tc_call *) own; /* open calls of functions of the script, the last one last */
@@ -28,6 +30,8 @@ void tc_spans_init(struct tc_spans *spans, struct tc_strtab *symbols);
 void tc_spans_release(struct tc_spans *spans);
 
 void tc_spans_declare(struct tc_spans *spans, const struct tc_record *api);
+/* What functions of a source never read. */
+void tc_spans_tell(struct tc_spans *spans, const struct tc_record *source);
 
 /* Open a call, with the values of the record until they are settled. NULL if its id is already
  * open. */

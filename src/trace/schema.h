@@ -114,7 +114,8 @@
     X(digest,       STR,    REQUIRED, TC_IN(digest)) \
     X(size,         INT,    OPTIONAL, TC_IN(size))   \
     X(lines,        INT,    OPTIONAL, TC_IN(lines))  \
-    X(text,         STR,    OPTIONAL, TC_IN(text))
+    X(text,         STR,    OPTIONAL, TC_IN(text))   \
+    X(unread,       OBJECT, OPTIONAL, TC_NOWHERE)
 
 #define TC_END_FIELDS(X)                          \
     X(t,            INT,    REQUIRED, TC_IN(t))   \

@@ -32,6 +32,31 @@ RANKS = """
     time.sleep(0.2)  # a thread of gloo that drops its last work while Python ends aborts the process, traced or not
     dist.destroy_process_group()
 """
+UNREAD = """
+import torch
+class Net(torch.nn.Module):
+    def forward(self, x, mask): return x
+    def draw(self, n, gen): return torch.ones(n)
+    def hook(self, module, out): return out
+class Base:
+    def fit(self, x): return 1
+class Derived(Base):
+    def fit(self, x): return 2
+def loss(x, mask):
+    torch.manual_seed(0)
+    return x + 1
+def interface(x): pass
+def callback(x): return 1
+def constant(x, flag): return x
+def called_by_others(x): return 3
+def all_names(x): return locals()
+def main(net, gen):
+    given = torch.ones(2)
+    net.register_forward_hook(net.hook)
+    net.draw(3, gen), gen.seed(), sorted([], key=callback), callback(given), interface(net), constant(net, 1), all_names(net)
+    Base().fit(net), Derived().fit(net)
+    return loss(net(given, given), torch.ones(2))
+"""
 SECRETS = '''
     import os, torch
     class C: pass
@@ -129,10 +154,18 @@ class Sources(Warm):
         found = self.by_name(run)
         self.assertEqual(found, {
             "script.py": {"type": "source", "at": "script.py", "path": str(self.work / "script.py"), "digest": nh64(text.encode()),
-                          "size": len(text), "lines": 8, "text": text},
+                          "size": len(text), "lines": 8, "text": text, "unread": {}},
             "parts/helper.py": {"type": "source", "at": "parts/helper.py", "path": str(helper), "digest": nh64(before),
-                                "size": len(before), "lines": 4, "text": before.decode().replace("\r\n", "\n")}})
+                                "size": len(before), "lines": 4, "text": before.decode().replace("\r\n", "\n"), "unread": {}}})
         self.assert_told_before(run)
+
+    def test_what_functions_never_read(self):
+        self.script(UNREAD, "parts.py")
+        run = self.collect(self.script(UNREAD + "import parts\nparts.loss(1, parts.torch.ones(2))\n" + RUN))
+        told = {"loss": {"mask": True}, "Net": {"mask": False}, "Net.draw": {"gen": False}}
+        found = self.by_name(run)
+        for at, module in (("script.py", "__main__"), ("parts.py", "parts")):
+            self.assertEqual(found[at]["unread"], {f"{module}.{name}": of for name, of in told.items()})
 
     def test_they_can_be_left_out(self):
         script = self.script(RUN)
@@ -161,7 +194,7 @@ class Sources(Warm):
             (source,) = self.by_name(run).values()
             text = command[-1] if command[-1] != "no" else "import torch;torch.rand(1)"
             self.assertEqual(source, {"type": "source", "at": "<string>", "digest": nh64(text.encode()), "size": len(text),
-                                      "lines": len(text.splitlines()), "text": text.replace("'hush'", '"***"')})
+                                      "lines": len(text.splitlines()), "text": text.replace("'hush'", '"***"'), "unread": {}})
         run = self.collect("--overwrite", "--", PYTHON, "-", stdin=RUN)
         self.assertEqual(sources(run), [{"type": "source", "at": "<stdin>", "digest": ""}])
 

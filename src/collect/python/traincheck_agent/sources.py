@@ -11,7 +11,7 @@ import tokenize
 import zipimport
 
 import _traincheck_agent as agent
-from . import masking, names, owners, process, settings
+from . import masking, named, names, owners, process, settings, unread
 from .signature import json_text
 
 _MAX_FILE = 256 << 10  # bytes of a source that has a text
@@ -23,7 +23,7 @@ _Source = collections.namedtuple("_Source", "digest size lines content")
 
 _UNKNOWN = _Source("", None, None, None)
 
-_kept = {}  # absolute path: (what calls will name it, its source)
+_kept = {}  # absolute path: (what calls will name it, its module, its source)
 _early = set()  # absolute paths of what was told before any call
 _stamps = {}  # absolute path of what was told: the file's size, time and number
 _told = set()  # (what calls name it, digest)
@@ -57,6 +57,12 @@ def _read(path):
         return _UNKNOWN
 
 
+def _module(scope):
+    """As the records of calls name it: a spawned process has the script under another name."""
+    name = (scope or {}).get("__name__", owners.PROGRAM[0])
+    return owners.PROGRAM[0] if name in owners.PROGRAM or not isinstance(name, str) else name
+
+
 def keep(path, scope=None):
     """Read a file of the user's before one of its lines has called anything: it may be another then."""
     global _n_kept
@@ -66,7 +72,7 @@ def keep(path, scope=None):
         return
     source = _read(path)
     _n_kept += len(source.content or b"")
-    _kept[path] = names.place_of_file(path, scope)[1] if scope else None, source
+    _kept[path] = names.place_of_file(path, scope)[1] if scope else None, _module(scope), source
     _stamps[path] = stamp
 
 
@@ -88,7 +94,7 @@ def start():
 def _take(path):
     """What was kept of a file, which counts once: code that comes later may be of another."""
     global _n_kept
-    source = _kept.pop(path)[1]
+    source = _kept.pop(path)[-1]
     _n_kept -= len(source.content or b"")
     return source
 
@@ -173,12 +179,20 @@ def _is_first():
     return (os.environ.get("RANK", os.environ.get("LOCAL_RANK")) if rank is None else rank) in (None, "0", 0)
 
 
-def _put(at, path, source):
+def _unread(text, module):
+    try:
+        return unread.find(named.parse(text), module)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _put(at, path, source, module):
     if (at, source.digest) in _told:
         return
     _told.add((at, source.digest))
+    text = _text(source) if source.digest and _is_first() else None
     record = {"type": "source", "at": at, "path": path, "digest": source.digest, "size": source.size, "lines": source.lines,
-              "text": _text(source) if source.digest and _is_first() else None}
+              "text": text, "unread": _unread(text, module) if text is not None else None}
     agent.put(json_text({key: value for key, value in record.items() if value is not None}) + "\n")
 
 
@@ -193,19 +207,19 @@ def tell(name, at, scope):
     if not is_on():
         return
     if name.startswith("<") or names.cell_of(name):
-        return _put(at, None, _of_text(name))
+        return _put(at, None, _of_text(name), _module(scope))
     path = owners.absolute(name)
     source = _of_file(path, scope)
     if source is not None:
-        _put(at, path, source)
+        _put(at, path, source, _module(scope))
 
 
 def tell_kept():
     """Before a fork: workers would each tell what they are the first to call."""
-    for path, (at, _) in list(_kept.items()) if agent.has_file() else ():
+    for path, (at, module, _) in list(_kept.items()) if agent.has_file() else ():
         if at is not None:
             _early.add(path)
-            _put(at, path, _take(path))
+            _put(at, path, _take(path), module)
 
 
 def note():
