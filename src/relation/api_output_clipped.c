@@ -11,8 +11,9 @@
  * something without. An example for each clipping of one between bounds below and above one, if the
  * model of the last forward of training had acted, without gradients, since the last step. It is
  * broken from the third on, if the line has left none of these as it was: so a script that learns
- * from older answers again is right. A forward that drops or normalises a batch says other things
- * each time, and nothing is said of it.
+ * from older answers again is right. A forward that normalises a batch says other things each time,
+ * and nothing is said of it, nor of one that drops as the acting did. One that drops alone makes a
+ * ratio of noise.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"
@@ -29,12 +30,13 @@ struct line {
 
 /* Of one process. */
 struct acting {
-    struct tc_map lines;    /* line → struct line * */
-    struct tc_map ratios;   /* serial of a difference, or of what was made of it → 1 */
-    struct tc_map actors;   /* roots that answered without gradients since the last step → 1 */
-    bool is_fresh;          /* the last forward of training was one of them */
-    bool is_drawn;          /* and it drops, or normalises by its batch */
-    int64_t n_drawn_within; /* id of the last call that does so */
+    struct tc_map lines;  /* line → struct line * */
+    struct tc_map ratios; /* serial of a difference, or of what was made of it → 1 */
+    struct tc_map actors; /* roots that answered without gradients since the last step → did
+                           * they drop? */
+    bool is_fresh;        /* the last forward of training was one of them */
+    bool is_drawn;        /* and it normalises by its batch, or both drop */
+    int64_t normalised, dropped; /* ids of the last calls that do so */
 };
 
 static void acting_release(void *of_process)
@@ -55,22 +57,27 @@ static bool is_in(const struct tc_map *map, const struct tc_value *object)
 
 static void on_forward(struct acting *acting, const struct tc_call *call)
 {
+    const bool drops = acting->dropped > call->id;
+    uint64_t dropped = 0;
+
     if (tc_value_get(call->ctx, "grad")) {
-        tc_map_put(&acting->actors, (uint64_t)tc_serial_of(call->self), 1);
+        tc_map_get(&acting->actors, (uint64_t)tc_serial_of(call->self), &dropped);
+        tc_map_put(&acting->actors, (uint64_t)tc_serial_of(call->self), dropped || drops);
         return;
     }
-    acting->is_fresh = is_in(&acting->actors, call->self);
-    acting->is_drawn = acting->n_drawn_within > call->id;
+    acting->is_fresh = tc_map_get(&acting->actors, (uint64_t)tc_serial_of(call->self), &dropped);
+    acting->is_drawn = acting->normalised > call->id || (drops && dropped);
 }
 
-/* Does it make of the same operand another result each time, by its mode? */
-static bool is_drawing(const struct tc_call *call)
+/* By its mode it makes of the same operand another result each time. */
+static void on_drawing(struct acting *acting, const struct tc_call *call)
 {
-    const struct tc_value *training = tc_value_get(call->args, "training");
-    double p = 1;
+    double p;
 
-    tc_value_number(tc_value_get(call->args, "p"), &p);
-    return tc_value_is_true(training) && p > 0;
+    if (!tc_value_number(tc_value_get(call->args, "p"), &p))
+        acting->normalised = call->id;
+    else if (p > 0)
+        acting->dropped = call->id;
 }
 
 static bool is_around_one(const struct tc_call *call)
@@ -122,8 +129,8 @@ static void clipped_judge(const struct tc_hearing *h)
     } else if (call->role == TC_ROLE_STEP) {
         tc_map_clear(&acting->actors);
         acting->is_fresh = false;
-    } else if (is_drawing(call)) {
-        acting->n_drawn_within = call->id;
+    } else if (tc_value_is_true(tc_value_get(call->args, "training"))) {
+        on_drawing(acting, call);
     } else if (is_around_one(call)) {
         on_clipping(h, acting);
     } else {
@@ -136,7 +143,7 @@ const struct tc_relation_rule tc_rule_clipped = {
     .form.name = "APIOutput/clipped",
     .form.summary = "before the first step a ratio is not clipped",
     .form.hint = "Does the policy that learns see the temperature, the masks and the actions that "
-                 "it acted with?",
+                 "it acted with, and is its dropout off?",
     .form.needs_content = true,
     .form.needs_operators = true,
     .source.name = "clipped",
@@ -151,7 +158,7 @@ const struct tc_relation_rule tc_rule_clipped = {
     .claim.support = TC_SUPPORT_RULE,
     .claim.expected = "a ratio is within its bounds as long as no step has followed the acting",
     .claim.seen = "the ratio was out of its bounds before any step, for the third time or more: it "
-                  "divides probabilities of different things",
+                  "divides probabilities of different things, or one alone has dropout%p",
     .at = TC_AT_ROOT | TC_AT(STEP) | TC_AT(OPERATOR) | TC_AT(FUNCTION),
     .judge = clipped_judge,
 };

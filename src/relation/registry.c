@@ -17,75 +17,80 @@
 #include "relation/operand_form.h"
 
 /* Where examples come from, each once: a source, or a rule that is one. */
-#define SOURCES(S, R)     \
-    S(tc_source_contents) \
-    S(tc_source_owned)    \
-    S(tc_source_changes)  \
-    R(tc_rule_owned)      \
-    R(tc_rule_sets)       \
-    S(tc_source_window)   \
-    S(tc_source_clearing) \
-    S(tc_source_operands) \
-    S(tc_source_replica)  \
-    R(tc_rule_alias)      \
-    R(tc_rule_peer)       \
-    S(tc_source_steady)   \
-    R(tc_rule_apart)      \
-    R(tc_rule_statistics) \
-    S(tc_source_models)   \
-    S(tc_source_answers)  \
-    S(tc_source_led)      \
-    S(tc_source_averaged) \
-    R(tc_rule_aside)      \
-    R(tc_rule_kept)       \
-    S(tc_source_groups)   \
-    R(tc_rule_undone)     \
-    R(tc_rule_copied)     \
-    R(tc_rule_parts)      \
-    R(tc_rule_zeroed)     \
-    R(tc_rule_again)      \
-    S(tc_source_rate)     \
-    R(tc_rule_padding)    \
-    R(tc_rule_ignored)    \
-    R(tc_rule_padded)     \
-    R(tc_rule_end)        \
-    R(tc_rule_shifted)    \
-    R(tc_rule_masked)     \
-    R(tc_rule_added)      \
-    R(tc_rule_gathered)   \
-    R(tc_rule_twice)      \
-    R(tc_rule_shared)     \
-    R(tc_rule_ahead)      \
-    R(tc_rule_target)     \
-    R(tc_rule_drops)      \
-    R(tc_rule_off)        \
-    R(tc_rule_uphill)     \
-    R(tc_rule_divided)    \
-    R(tc_rule_weighed)    \
-    R(tc_rule_grouped)    \
-    R(tc_rule_cut)        \
-    R(tc_rule_scale)      \
-    R(tc_rule_next)       \
-    R(tc_rule_run)        \
-    R(tc_rule_follow)     \
-    R(tc_rule_scaled)     \
-    R(tc_rule_resumed)    \
-    S(tc_source_distinct) \
-    R(tc_rule_never)      \
-    S(tc_source_terms)    \
-    R(tc_rule_column)     \
-    R(tc_rule_blank)      \
-    R(tc_rule_frozen)     \
-    R(tc_rule_sign)       \
-    R(tc_rule_exact)      \
-    R(tc_rule_still)      \
-    R(tc_rule_bounded)    \
-    R(tc_rule_alike)      \
-    R(tc_rule_ratio)      \
-    R(tc_rule_clipped)    \
-    R(tc_rule_used)       \
-    R(tc_rule_drawn)      \
-    S(tc_source_facts)    \
+#define SOURCES(S, R)      \
+    S(tc_source_contents)  \
+    S(tc_source_owned)     \
+    S(tc_source_changes)   \
+    R(tc_rule_owned)       \
+    R(tc_rule_sets)        \
+    S(tc_source_window)    \
+    S(tc_source_clearing)  \
+    S(tc_source_operands)  \
+    S(tc_source_replica)   \
+    R(tc_rule_alias)       \
+    R(tc_rule_peer)        \
+    S(tc_source_steady)    \
+    R(tc_rule_apart)       \
+    R(tc_rule_statistics)  \
+    S(tc_source_models)    \
+    S(tc_source_answers)   \
+    S(tc_source_led)       \
+    S(tc_source_averaged)  \
+    R(tc_rule_aside)       \
+    R(tc_rule_kept)        \
+    R(tc_rule_thawed)      \
+    R(tc_rule_saved)       \
+    S(tc_source_groups)    \
+    R(tc_rule_undone)      \
+    R(tc_rule_copied)      \
+    R(tc_rule_parts)       \
+    R(tc_rule_zeroed)      \
+    R(tc_rule_again)       \
+    S(tc_source_rate)      \
+    R(tc_rule_padding)     \
+    R(tc_rule_ignored)     \
+    R(tc_rule_padded)      \
+    R(tc_rule_end)         \
+    R(tc_rule_shifted)     \
+    R(tc_rule_masked)      \
+    R(tc_rule_added)       \
+    R(tc_rule_gathered)    \
+    R(tc_rule_twice)       \
+    R(tc_rule_shared)      \
+    R(tc_rule_unread)      \
+    R(tc_rule_crossed)     \
+    R(tc_rule_ahead)       \
+    R(tc_rule_target)      \
+    R(tc_rule_drops)       \
+    R(tc_rule_off)         \
+    R(tc_rule_uphill)      \
+    R(tc_rule_divided)     \
+    R(tc_rule_weighed)     \
+    R(tc_rule_grouped)     \
+    R(tc_rule_cut)         \
+    R(tc_rule_scale)       \
+    R(tc_rule_next)        \
+    R(tc_rule_run)         \
+    R(tc_rule_follow)      \
+    R(tc_rule_scaled)      \
+    R(tc_rule_resumed)     \
+    S(tc_source_distinct)  \
+    R(tc_rule_never)       \
+    S(tc_source_terms)     \
+    R(tc_rule_column)      \
+    R(tc_rule_blank)       \
+    R(tc_rule_frozen)      \
+    R(tc_rule_sign)        \
+    R(tc_rule_exact)       \
+    R(tc_rule_still)       \
+    R(tc_rule_bounded)     \
+    R(tc_rule_alike)       \
+    R(tc_rule_ratio)       \
+    R(tc_rule_clipped)     \
+    R(tc_rule_used)        \
+    R(tc_rule_draws_apart) \
+    R(tc_rule_drawn)       \
+    S(tc_source_facts)     \
     S(tc_source_python)
 
 /* Every form, or rule that is one, in the order of reports. */
@@ -102,6 +107,8 @@
     F(tc_consistent_averaged)    \
     R(tc_rule_aside)             \
     R(tc_rule_kept)              \
+    R(tc_rule_thawed)            \
+    R(tc_rule_saved)             \
     F(tc_consistent_groups)      \
     F(tc_event_contain_some)     \
     F(tc_event_contain_none)     \
@@ -136,6 +143,8 @@
     R(tc_rule_gathered)          \
     R(tc_rule_twice)             \
     R(tc_rule_shared)            \
+    R(tc_rule_unread)            \
+    R(tc_rule_crossed)           \
     R(tc_rule_ahead)             \
     R(tc_rule_target)            \
     R(tc_rule_drops)             \
@@ -164,6 +173,7 @@
     R(tc_rule_ratio)             \
     R(tc_rule_clipped)           \
     R(tc_rule_used)              \
+    R(tc_rule_draws_apart)       \
     R(tc_rule_drawn)             \
     R(tc_rule_next)              \
     F(tc_fact_arg_value)         \

@@ -119,6 +119,7 @@
     X(MASKED, "\"masked\"")                         \
     X(SCALED, "\"scaled\"")                         \
     X(OFF, "\"off\"")                               \
+    X(READ, "\"read\"")                             \
     /* kinds of variables */                        \
     X(PARAMETER, "Parameter")                       \
     X(BUFFER, "buffer")                             \
@@ -161,6 +162,7 @@
     X(F_SELF_LR, "self.lr")                         \
     X(F_PADDING_MASK, "args.key_padding_mask")      \
     X(F_SELF_REQUIRES_GRAD, "self.requires_grad")   \
+    X(F_ARGS, "args")                               \
     X(F_TARGETS, "args.targets")                    \
     X(F_TARGET, "args.target")                      \
     X(F_INPUT, "args.input")                        \

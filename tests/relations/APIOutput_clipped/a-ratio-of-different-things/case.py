@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A policy acts, and learns from that twice by a ratio that is clipped around one: the first time clipping changes nothing. In the broken run it does so from
-the first time on, as acting and learning see other logits. Right are answers of before that are learned from as well, dropout, a policy that does not act here,
+the first time on, as acting and learning see other logits. Right are answers of before that are learned from as well, dropout in both, a policy that does not act here,
 and something else that is clipped."""
 from trace_writer import Trace
 
@@ -16,18 +16,28 @@ def clip(t, first, is_whole, least=0.8):
          same=["self"] if is_whole else [])
 
 
+def policy(model, training):
+    return {"object": "__main__.Net", "id": model["id"], "role": "root", "attrs": {"training": training}}
+
+
+def drop(t, drops):
+    if drops:
+        t.op("torch.nn.functional.dropout", args={"input": t.tensor(64), "p": 0.1, "training": True}, value=t.tensor(64))
+
+
 def train(folder, wrong=False, acts=True, older=False, drops=False, least=0.8):
     t = Trace(folder, content="batches", operators=True)
     model = t.net("w")
     optimizer = t.optimizer(model)
     for round in range(5):
         if acts:
-            t.forward(model, at="train.py:9", ctx={"grad": False}, training=False)
+            t.enter("torch.nn.Module.__call__", at="train.py:9", ctx={"grad": False}, self=policy(model, drops))
+            drop(t, drops)
+            t.leave()
         for again in range(2):
             t.zero_grad(optimizer)
-            t.enter("torch.nn.Module.__call__", at="train.py:20", self={"object": "__main__.Net", "id": model["id"], "role": "root", "attrs": {"training": True}})
-            if drops:
-                t.op("torch.nn.functional.dropout", args={"input": t.tensor(64), "p": 0.1, "training": True}, value=t.tensor(64))
+            t.enter("torch.nn.Module.__call__", at="train.py:20", self=policy(model, True))
+            drop(t, drops)
             t.leave()
             clip(t, again == 0, not wrong and not again and not (older and round), least)
             t.backward(model)
