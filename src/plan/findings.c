@@ -174,36 +174,42 @@ static const struct tc_plan_op *reader_of(const struct judge *j, tc_sym gradient
     return NULL;
 }
 
-void tc_judge_find_missing(struct judge *j)
+static int64_t count_missing(const struct tc_plan_judged *r)
+{
+    int64_t n = 0;
+
+    for (int64_t k = 0; k < r->n; k++)
+        n += !r->covered[k];
+    return n;
+}
+
+static void tell_missing(struct judge *j, const struct tc_plan_judged *r)
 {
     struct tc_plan_verdict *v = j->verdict;
+    struct tc_strbuf text = TC_STRBUF_INIT;
+    int64_t n = count_missing(r);
+    uint32_t on = TC_PLAN_NO_RANK;
+    const struct tc_plan_op *op = n == r->n ? reader_of(j, r->name, &on) : NULL;
 
-    for (size_t i = 0; i < v->results.n; i++) {
-        struct tc_plan_judged *r = &v->results.items[i];
-        struct tc_strbuf text = TC_STRBUF_INIT;
-        int64_t n = 0;
-        for (int64_t k = 0; k < r->n; k++)
-            n += !r->covered[k];
-        r->is_missing = n > 0;
-        if (!n)
-            continue;
-        uint32_t on = TC_PLAN_NO_RANK;
-        const struct tc_plan_op *op = n == r->n ? reader_of(j, r->name, &on) : NULL;
-        tc_plan_describe_result(j->single, r->name, &text);
-        if (op)
-            tc_strbuf_addf(&text,
-                           " is a result of no rank: nothing goes back to %.*s, which reads it",
-                           tc_plan_short_name(op), op->name);
-        else if (n == r->n)
-            tc_strbuf_adds(&text, " is a result of no rank");
-        else
-            tc_strbuf_addf(&text, ": %lld of its %lld elements are on no rank", (long long)n,
-                           (long long)r->n);
-        tc_judge_add_finding(v, op, op ? on : TC_PLAN_NO_RANK,
-                             (struct tc_plan_finding){.kind = "missing-result",
-                                                      .text = tc_plan_keep(v, &text),
-                                                      .name = text_of(j, r->name)});
-    }
+    tc_plan_describe_result(j->single, r->name, &text);
+    if (op)
+        tc_strbuf_addf(&text, " is a result of no rank: nothing goes back to %.*s, which reads it",
+                       tc_plan_short_name(op), op->name);
+    else if (n == r->n)
+        tc_strbuf_adds(&text, " is a result of no rank");
+    else
+        tc_strbuf_addf(&text, ": %lld of its %lld elements are on no rank", (long long)n,
+                       (long long)r->n);
+    tc_judge_add_finding(v, op, op ? on : TC_PLAN_NO_RANK,
+                         (struct tc_plan_finding){.kind = "missing-result",
+                                                  .text = tc_plan_keep(v, &text),
+                                                  .name = text_of(j, r->name)});
+}
+
+void tc_judge_find_missing(struct judge *j)
+{
+    for (size_t i = 0; i < j->verdict->results.n; i++)
+        j->verdict->results.items[i].is_missing = count_missing(&j->verdict->results.items[i]) > 0;
 }
 
 void tc_judge_find_unknown(struct judge *j, bool is_told)
@@ -253,7 +259,7 @@ static uint64_t set_apart_reduced_in_step(struct judge *j)
             continue;
         if (!n++)
             tc_plan_describe_result(j->single, r->name, &first);
-        r->is_wrong = false;
+        r->is_wrong = r->is_missing = false;
         r->is_set_apart = true;
         r->ranks.n = 0;
     }
@@ -279,6 +285,8 @@ void tc_judge_conclude(struct judge *j)
         struct tc_plan_judged *r = &v->results.items[i];
         if (r->ranks.n)
             qsort(r->ranks.items, r->ranks.n, sizeof(*r->ranks.items), compare_ranks);
+        if (r->is_missing)
+            tell_missing(j, r);
         v->n_wrong += r->is_wrong || r->is_missing;
     }
     v->n_verified = v->results.n - v->n_wrong - n_apart;

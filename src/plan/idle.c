@@ -80,12 +80,20 @@ static uint32_t sent(const struct tc_story *s, const struct exchange *e)
     return s->nodes[e->send].n_deps == 1 ? s->nodes[e->send].deps[0] : TC_NO_OP;
 }
 
-/* What a copy was made of. */
-static uint32_t original(const struct tc_story *s, uint32_t op)
+/* What reads a value, or what it is a copy of, after the exchange and in its node; TC_NO_OP:
+ * nothing.
+ */
+static uint32_t reader_of_sent(const struct tc_story *s, uint32_t value, const struct exchange *e)
 {
-    while (!strcmp(s->program->ops.items[op].rule->name, "aten.clone") && s->nodes[op].n_deps == 1)
-        op = s->nodes[op].deps[0];
-    return op;
+    const char *node = s->program->ops.items[e->send].node;
+    uint32_t reader = reader_of(s, value, e->receive, node);
+
+    while (reader == TC_NO_OP && s->nodes[value].n_deps == 1 &&
+           !strcmp(s->program->ops.items[value].rule->name, "aten.clone")) {
+        value = s->nodes[value].deps[0];
+        reader = reader_of(s, value, e->receive, node);
+    }
+    return reader;
 }
 
 /* The exchange that sends on what this one brings; NULL: none. */
@@ -164,7 +172,7 @@ bool tc_story_find_idle(const struct tc_story *s, uint32_t op, struct tc_idle *i
         if (strcmp(node_of(s, op), node_of(s, e->send)) != 0 || value == TC_NO_OP)
             continue;
         idle->receive = e->receive;
-        idle->reader = reader_of(s, original(s, value), e->receive, node_of(s, e->send));
+        idle->reader = reader_of_sent(s, value, e);
         idle->is_passed_on = kind_of(s, value) != TC_RULE_RECEIVE && idle->reader != TC_NO_OP &&
                              is_only_passed_on(s, all, e);
         found = idle->is_passed_on || is_dropped(s, all, i, &idle->reader);

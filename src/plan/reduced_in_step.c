@@ -3,9 +3,10 @@
  * reduced_in_step.c - gradients that only the optimizer's step reduces
  *
  * Optimizers that shard their state sum the gradients when step() is called, and some keep their
- * own shard of the sum only. What the ranks have before is no gradient of one device. The job is
- * right all the same if the parameter after the step is: the step starts from random values, so a
- * parameter that it changes tells what gradient it used.
+ * own shard of the sum only. What the ranks have before is no gradient of one device; where a
+ * script has put it into buffers of its own it is none at all. The job is right all the same if the
+ * parameter after the step is: the step starts from random values, so a parameter that it changes
+ * tells what gradient it used.
  */
 #include <string.h>
 
@@ -41,7 +42,8 @@ bool tc_judge_is_reduced_in_step(const struct judge *j, const struct tc_plan_jud
     const char *name = tc_strtab_text(j->single->names, gradient->name);
     size_t n = strlen(name);
 
-    if (!gradient->is_wrong || n < 6 || strcmp(name + n - 5, ".grad") != 0)
+    if ((!gradient->is_wrong && !gradient->is_missing) || n < 6 ||
+        strcmp(name + n - 5, ".grad") != 0)
         return false;
     tc_sym sym = tc_strtab_find(j->single->names, name, n - 5);
     const struct tc_plan_judged *parameter =

@@ -242,12 +242,30 @@ static enum tc_status evaluate_by_laws(struct judge *j, struct tc_error *err)
     return status || v->laws == best ? status : evaluate_by(j, best, err);
 }
 
+/* A result of no rank has no value to search by: what is found of others comes first. */
+static void put_missing_last(struct tc_plan_verdict *v)
+{
+    struct tc_plan_finding *all = tc_malloc((v->findings.n + 1) * sizeof(*all));
+    size_t n = 0;
+
+    for (unsigned missing = 0; missing < 2; missing++)
+        for (size_t i = 0; i < v->findings.n; i++)
+            if ((strcmp(v->findings.items[i].kind, "missing-result") == 0) == (missing == 1))
+                all[n++] = v->findings.items[i];
+    for (size_t i = 0; i < n; i++)
+        v->findings.items[i] = all[i];
+    tc_free(all);
+}
+
 /* Where the job departs, and the change that would make it right. */
 static enum tc_status explain(struct judge *j, struct tc_error *err)
 {
     enum tc_status status = tc_plan_explain(j->single, j->parallel, j->config, j->verdict, err);
 
-    return status ? status : tc_plan_find_repair(j, tc_judge_last_laws(j), err);
+    if (!status)
+        status = tc_plan_find_repair(j, tc_judge_last_laws(j), err);
+    put_missing_last(j->verdict);
+    return status;
 }
 
 enum tc_status tc_plan_verify(const struct tc_plan_set *single, const struct tc_plan_set *parallel,

@@ -28,7 +28,7 @@ def op(name, arguments, out, line):
     return {"op": name, "a": arguments, "out": [out], "src": [f"train.py:{line}, in step", ""]}
 
 
-def plan(rank, world, rate, reduces):
+def plan(rank, world, rate, reduces, keeps):
     rows = ROWS // world
     x, w, y, grad, total = (tensor(i, *sizes) for i, sizes in enumerate(
         [(rows, WIDTH), (WIDTH, OUT), (rows, OUT), (WIDTH, OUT), (WIDTH, OUT)]))
@@ -43,17 +43,18 @@ def plan(rank, world, rate, reduces):
     if world > 1 and reduces:
         lines.append(op("c10d.allreduce_.default", {"tensors": [total], "process_group": ["pg", [0, 1]], "reduce_op": "sum"}, total, 4))
     lines.append(op("aten.add_.Tensor", {"self": w, "other": total, "alpha": -rate}, w, 5))
-    return lines + [{"result": "w.grad", "t": grad, **whole}, {"result": "w", "t": w, **whole}]
+    grads = [{"result": "w.grad", "t": grad, **whole}] if keeps or world == 1 else []
+    return lines + grads + [{"result": "w", "t": w, **whole}]
 
 
-def check(rate=0.5, reduces=True):
+def check(rate=0.5, reduces=True, keeps=True):
     """(exit code, what is said, number of test cases that JUnit skips)"""
     with tempfile.TemporaryDirectory() as temp:
         folder = pathlib.Path(temp)
         for name, world in (("single", 1), ("parallel", 2)):
             (folder / name).mkdir()
             for rank in range(world):
-                lines = plan(rank, world, rate, reduces)
+                lines = plan(rank, world, rate, reduces, keeps)
                 (folder / name / f"plan-rank{rank:05d}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         run = subprocess.run([OPTIONS.bin / "traincheck-check", "--plan", folder / "parallel", "--plan-reference",
                               folder / "single", "-o", folder / "out", "--format", "junit"], cwd=folder,
@@ -69,6 +70,14 @@ class ReducedInStep(unittest.TestCase):
         self.assertIn("gradient of w is not that of one device before the optimizer's step, but the parameter after it is", said)
         self.assertIn("1 results verified", said)
         self.assertEqual(skipped, 1)
+
+    def test_a_gradient_that_the_script_keeps_elsewhere_is_set_apart(self):
+        code, said, _ = check(keeps=False)
+        self.assertEqual(code, 0, said)
+        self.assertIn("gradient of w is not that of one device before the optimizer's step", said)
+        code, said, _ = check(reduces=False, keeps=False)
+        self.assertEqual(code, 1, said)
+        self.assertIn("gradient of w is a result of no rank", said)
 
     def test_a_step_that_reduces_nothing_is_refuted(self):
         code, said, skipped = check(reduces=False)

@@ -516,7 +516,7 @@ params = list(model.parameters())
 whole = torch.cat([p.detach().flatten() for p in params])
 size = -(-whole.numel() // world)
 part = F.pad(whole, (0, size * world - whole.numel()))[rank * size:][:size].clone()
-momentum = torch.zeros(size)
+momentum = torch.zeros_like(part)
 for step in range(3):
     x = torch.randn(6, 3, generator=torch.Generator().manual_seed(step)).chunk(world)[rank]
     model(x).square().mean().backward()

@@ -26,8 +26,8 @@ class Kept:
         them are no parameter's: None in its place. key: of the storage."""
         if key in self.earlier:
             self.give_up("a tensor that an earlier step has written")
-        if key not in self.derived or not tensor.is_floating_point():
-            return None
+        if key not in self.derived or not tensor.is_floating_point() or not tensor.count_nonzero():
+            return None  # zeros are made for the size of a parameter
         flat = tensor.detach().reshape(-1).float()
         n_zeros, found = 0, self._stretch(flat)
         while found is None and n_zeros < flat.numel() and flat[-1 - n_zeros] == 0:
