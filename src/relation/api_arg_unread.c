@@ -10,11 +10,13 @@
  *
  *   what the script reads nowhere else
  *   a tensor with dimensions, by the call of a module
- *   a module, or an optimizer, which is known when it steps
+ *   a module, or an optimizer, which is known when it steps, or when its own method steps another
  *
  * Other values may be there for what else they are used for.
  */
 #include "relation/one_claim.h"
+
+#include <string.h>
 
 #include "invariant/describe.h"
 #include "replay/symbols.h"
@@ -24,7 +26,7 @@
 /* What a parameter was given that may be an optimizer. */
 struct waiting {
     struct tc_place place;
-    tc_sym words;
+    tc_sym words, class;
 };
 
 /* Of one process. */
@@ -76,6 +78,13 @@ static bool is_module(const struct tc_value *value)
     return tc_value_get(tc_value_get(value, "attrs"), "training");
 }
 
+static tc_sym class_of(struct tc_strtab *symbols, const struct tc_value *object)
+{
+    const struct tc_value *name = tc_value_get(object, "object");
+
+    return tc_symbols_str(symbols, (struct tc_str){name->text, name->n});
+}
+
 /* Whether it is broken, by one parameter. */
 static bool is_given(const struct tc_hearing *h, tc_sym param, bool is_alone)
 {
@@ -94,19 +103,33 @@ static bool is_given(const struct tc_hearing *h, tc_sym param, bool is_alone)
             tc_map_struct(&unread->waiting, (uint64_t)tc_serial_of(value), sizeof(*waiting));
         tc_place_of(h->event, &waiting->place);
         waiting->words = words_of(h->symbols, call, param);
+        waiting->class = class_of(h->symbols, value);
     }
     return false;
+}
+
+/* Is the function a method of the class? */
+static bool is_method(const struct tc_strtab *symbols, tc_sym function, tc_sym class)
+{
+    const size_t n = tc_strtab_size(symbols, class);
+    const char *text = function == TC_NO_SYM ? "" : tc_strtab_text(symbols, function);
+
+    return !strncmp(text, tc_strtab_text(symbols, class), n) && text[n] == '.';
 }
 
 static void on_step(const struct tc_hearing *h)
 {
     struct unread *unread = tc_hearing_state(h);
-    struct waiting *waiting =
-        tc_map_find(&unread->waiting, (uint64_t)tc_serial_of(h->event->call->self));
+    const uint64_t serial = (uint64_t)tc_serial_of(h->event->call->self);
+    const tc_sym in = unread->waiting.n ? tc_spot_of(h->event).in : TC_NO_SYM;
+    const struct waiting *waiting;
     uint64_t told;
 
-    if (waiting && !tc_map_get(&unread->told, waiting->words, &told))
-        answer(h, waiting->words, &waiting->place);
+    for (size_t pos = 0; (waiting = tc_map_next(&unread->waiting, &pos));)
+        if ((waiting == tc_map_find(&unread->waiting, serial) ||
+             is_method(h->symbols, in, waiting->class)) &&
+            !tc_map_get(&unread->told, waiting->words, &told))
+            answer(h, waiting->words, &waiting->place);
 }
 
 static void unread_judge(const struct tc_hearing *h)

@@ -532,6 +532,18 @@ static bool each_has_context(const struct tc_strtab *symbols, const struct tc_pa
            params[1].name != TC_SYM_PARAMETER && params[1].name != TC_SYM_MOVING_BUFFER;
 }
 
+/* A dtype of half the digits, whose steps may be wider than an update; else NULL. */
+static const char *half_of(const struct tc_strtab *symbols, tc_sym dtype)
+{
+    static const char *const halves[] = {"bfloat16", "float16"};
+    const char *text = dtype == TC_NO_SYM ? "" : tc_strtab_text(symbols, dtype);
+
+    for (size_t i = 0; i < sizeof(halves) / sizeof(*halves); i++)
+        if (strstr(text, halves[i]))
+            return halves[i];
+    return NULL;
+}
+
 /* Why it did not change, as far as its gradient tells. */
 static void each_explain(struct tc_strtab *symbols, const struct tc_invariant *invariant,
                          const struct tc_event *event, const struct tc_example *example,
@@ -551,6 +563,9 @@ static void each_explain(struct tc_strtab *symbols, const struct tc_invariant *i
                        (unsigned long long)steps);
     else
         tc_strbuf_addf(out, " stayed the same for %u calls in a row", calls_that_count(v));
+    if (half_of(symbols, v->dtype))
+        tc_strbuf_addf(out, ", in torch.%s, which rounds small steps away",
+                       half_of(symbols, v->dtype));
     if (!rest)
         tc_explain_receiver(event, out);
     else if (rest->object != TC_NO_SYM)
