@@ -29,11 +29,11 @@ def _describe_module(cls):
     params = signature.parameters(forward, True) if forward is not None else ()
     flags = agent.METHOD | agent.MODULE | agent.ASK
     layer, other, fn = -1, -1, _layer_name(cls)
-    if fn and (settings.selected is None or fn in settings.selected):
-        role = agent.ROLE_FORWARD if cls.__name__ in table.CONTAINERS else agent.ROLE_LAYER
+    role = agent.ROLE_FORWARD if cls.__name__ in table.CONTAINERS else agent.ROLE_LAYER
+    if fn and install.is_asked(fn, role):
         layer = install.api(fn, role, flags, 0, params)
     call = table.MODULE_CLASS + ".__call__"
-    if not fn and (settings.selected is None or call in settings.selected):
+    if not fn and install.is_asked(call, agent.ROLE_FORWARD):
         other = install.api(call, agent.ROLE_FORWARD, flags)
     name = names.class_name(cls)
     return name, MODULE, False, False, False, name in table.PARTS, False, layer, other, params

@@ -22,10 +22,15 @@ def is_a(value, *kinds):
     return issubclass(type(value), kinds)
 
 
-def wants(fn, role):
-    if settings.selected is None or role in table.PHASE_ROLES or fn in settings.selected:
+def is_asked(fn, role):
+    """Does an invariant need the API, or all of its role?"""
+    if settings.selected is None or fn in settings.selected:
         return True
     return role in [getattr(agent, "ROLE_" + name.upper(), None) for name in settings.many("role")]
+
+
+def wants(fn, role):
+    return role in table.PHASE_ROLES or is_asked(fn, role)
 
 
 def api(fn, role, flags, group=0, params=()):
