@@ -101,12 +101,26 @@ static void add_calls(struct tc_interest *interest, const char *names)
     tc_strbuf_release(&name);
 }
 
+/* Each name in a value, which is JSON: of one call or of several. */
+static void add_quoted(struct tc_interest *interest, const char *value)
+{
+    struct tc_strbuf name = TC_STRBUF_INIT;
+    const char *end;
+
+    for (; (value = strchr(value, '"')) && (end = strchr(value + 1, '"')); value = end + 1) {
+        tc_strbuf_reset(&name);
+        tc_strbuf_add(&name, value + 1, (size_t)(end - value - 1));
+        if (strchr(name.text, '.'))
+            add_descriptor(interest, name.text);
+    }
+    tc_strbuf_release(&name);
+}
+
 /* Calls by name, those around them and those that operands come from; variables. */
 static void add_fact(struct tc_interest *interest, const struct tc_strtab *symbols,
                      const struct tc_fact *fact)
 {
     static const enum tc_fact_field names[] = {TC_FACT_FN, TC_FACT_IN, TC_FACT_BY};
-    struct tc_strbuf source = TC_STRBUF_INIT;
     const char *value = tc_strtab_text(symbols, fact->value);
 
     interest->variables |= fact->subject.kind >= TC_SUBJECT_CHANGES;
@@ -122,11 +136,16 @@ static void add_fact(struct tc_interest *interest, const struct tc_strtab *symbo
         if (name != TC_NO_SYM)
             add_calls(interest, tc_strtab_text(symbols, name));
     }
-    if (fact->attribute != TC_ATTRIBUTE_SOURCE || !strchr(value, '.'))
-        return;
-    tc_strbuf_add(&source, value + 1, strlen(value) - 2);
-    add_descriptor(interest, source.text);
-    tc_strbuf_release(&source);
+    if (fact->attribute == TC_ATTRIBUTE_SOURCE || fact->attribute == TC_ATTRIBUTE_ORDER)
+        add_quoted(interest, value);
+}
+
+/* Can any call break it, also one of an API that it does not name? What uses a module is whatever
+ * is given its variables; and what made an operand, whatever comes between. */
+static bool needs_every_call(const struct tc_fact *fact)
+{
+    return fact->attribute == TC_ATTRIBUTE_CALLS || fact->attribute == TC_ATTRIBUTE_MADE_OF ||
+           fact->subject.kind == TC_SUBJECT_USE;
 }
 
 void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbols,
@@ -136,7 +155,7 @@ void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbo
         const struct tc_param *param = &invariant->params[i];
         if (param->kind == TC_PARAM_FACT) {
             add_fact(interest, symbols, param->fact);
-            if (param->fact->attribute == TC_ATTRIBUTE_CALLS)
+            if (needs_every_call(param->fact))
                 add_every_call(interest, invariant->needs & TC_NEED_BIT(TC_NEED_OPERATORS));
         }
         interest->variables |= param->name == TC_SYM_F_SELF_REQUIRES_GRAD;
