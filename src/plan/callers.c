@@ -111,3 +111,13 @@ size_t tc_plan_next_reader(const struct tc_plan_program *p, size_t op, uint32_t 
                 return i;
     return p->ops.n;
 }
+
+size_t tc_plan_next_line(const struct tc_plan_program *p, size_t op, uint32_t out)
+{
+    size_t next = tc_plan_next_reader(p, op, p->ops.items[op].outs[out]->storage);
+
+    while (next < p->ops.n && !strcmp(p->ops.items[next].src, p->ops.items[op].src) &&
+           p->ops.items[next].n_outs && p->ops.items[next].outs[0])
+        next = tc_plan_next_reader(p, next, p->ops.items[next].outs[0]->storage);
+    return next;
+}

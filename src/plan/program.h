@@ -251,6 +251,8 @@ void tc_plan_add_callers(const struct tc_plan_program *p, const struct tc_plan_p
 /* The first operator after this one that reads what lies in the storage; the number of operators:
  * none. */
 size_t tc_plan_next_reader(const struct tc_plan_program *p, size_t op, uint32_t storage);
+/* The first one on another line that reads an output, or what the line makes of it. */
+size_t tc_plan_next_line(const struct tc_plan_program *p, size_t op, uint32_t out);
 /* The place of a rank in a group, or -1. */
 int64_t tc_plan_group_index(const struct tc_plan_group *group, uint32_t rank);
 

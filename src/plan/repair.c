@@ -212,25 +212,13 @@ static const char *axis_name(const struct tc_repair *r, const struct tc_attempt 
                                       : tc_strtab_text(r->judge->parallel->names, a->patch.axis);
 }
 
-/* What reads the value next on another line, but for sums of the line with others of its kind. */
-static size_t next_elsewhere(const struct tc_plan_program *p, const struct tc_plan_op *op,
-                             uint32_t out)
-{
-    size_t next = tc_plan_next_reader(p, (size_t)(op - p->ops.items), op->outs[out]->storage);
-
-    while (next < p->ops.n && !strcmp(p->ops.items[next].src, op->src) &&
-           p->ops.items[next].n_outs && p->ops.items[next].outs[0])
-        next = tc_plan_next_reader(p, next, p->ops.items[next].outs[0]->storage);
-    return next;
-}
-
 /* ", before aten.log (train.py:52)" */
 static void add_next_reader(const struct tc_repair *r, const struct tc_attempt *a,
                             struct tc_strbuf *text)
 {
     const struct tc_plan_op *op = tc_repair_first(r, &r->sites.items[a->site]);
     const struct tc_plan_program *p = tc_repair_program(r, &r->sites.items[a->site]);
-    size_t next = next_elsewhere(p, op, a->patch.out);
+    size_t next = tc_plan_next_line(p, (size_t)(op - p->ops.items), a->patch.out);
 
     if (next == p->ops.n)
         return;

@@ -339,7 +339,7 @@ static void add_reader(struct tc_story *s, uint32_t op, struct tc_strbuf *text)
 {
     const struct tc_plan_op *ops = s->program->ops.items;
     size_t next = tc_story_relation(s, op)->is_found && ops[op].outs[0]
-                      ? tc_plan_next_reader(s->program, op, ops[op].outs[0]->storage)
+                      ? tc_plan_next_line(s->program, op, 0)
                       : s->program->ops.n;
 
     if (next == s->program->ops.n)

@@ -69,7 +69,7 @@ struct tc_plan_finding tc_story_tell_lacking(struct tc_story *s,
     uint32_t top = lacking->top;
     struct tc_plan_finding f = tc_tell_new(s, judged, top);
     struct tc_strbuf text = TC_STRBUF_INIT;
-    size_t next = tc_plan_next_reader(s->program, top, ops[top].outs[0]->storage);
+    size_t next = tc_plan_next_line(s->program, top, 0);
 
     tc_plan_describe_result(s->single, judged->name, &text);
     tc_strbuf_addf(&text, " departs at %s: it adds %u of the %u numbers that one device adds", f.op,

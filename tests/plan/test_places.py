@@ -247,6 +247,24 @@ def norm_of_stages(world, is_whole):
     return job(world, body)
 
 
+def stacked(world):
+    """Rank 0 has three of four parameters; squares are stacked and summed by line 10, line 40 takes the root."""
+    def body(rank, _):
+        mine = range(4) if world == 1 else range(3, 4) if rank else range(3)
+        stack, total, norm = tensor(90, len(mine)), tensor(91), tensor(92)
+        for k in mine:
+            yield {"init": "param", "name": f"w{k}", "t": tensor(k, 2 + k), "global": [2 + k], "at": [0]}
+            yield op("aten.pow.Tensor_Scalar", "train.py:5", [tensor(10 + k, 2 + k)], self=tensor(k, 2 + k), exponent=2)
+            yield op("aten.sum.default", "train.py:5", [tensor(20 + k)], self=tensor(10 + k, 2 + k))
+        yield op("aten.stack.default", "train.py:10", [stack], tensors=[tensor(20 + k) for k in mine], dim=0)
+        yield op("aten.sum.default", "train.py:10", [total], self=stack)
+        yield op("aten.sqrt.default", "train.py:40", [norm], self=total)
+        for k in mine:
+            yield op("aten.mul.Tensor", "train.py:50", [tensor(40 + k, 2 + k)], self=tensor(k, 2 + k), other=norm)
+            yield {"result": f"g{k}", "t": tensor(40 + k, 2 + k), "global": [2 + k], "at": [0]}
+    return job(world, body)
+
+
 def ring(world, reads):
     """Each row adds up exp of itself and the blocks of all ranks, which go round: line 10 reads a block, line 20 passes it on.
     reads: of each hop the block that is read; what arrives in the first hop is number 1."""
@@ -307,6 +325,11 @@ class Places(unittest.TestCase):
         code, findings = check(norm_of_stages(1, False), norm_of_stages(RANKS, False))
         self.assertEqual((code, findings[0]["at"].split(",")[0]), (1, "train.py:20"))
         self.assertIn("it adds 2 of the 4 numbers that one device adds, before aten.sqrt (train.py:40)", findings[0]["text"])
+
+    def test_what_reads_a_value_next_is_on_another_line(self):
+        code, findings = check(stacked(1), stacked(RANKS))
+        self.assertEqual(code, 1)
+        self.assertIn(", before aten.sqrt (train.py:40)", findings[0]["text"])
 
     def test_a_block_that_arrives_and_is_not_read_is_told(self):
         self.assertEqual(check(ring(1, []), ring(RANKS, [0, 1])), (0, []))
