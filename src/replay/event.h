@@ -56,7 +56,7 @@ struct tc_call {
     unsigned after;         /* enum tc_phase bits at entry */
     struct tc_call *parent; /* NULL at the top of its thread */
     unsigned n_open;        /* calls open directly inside */
-    unsigned n_asked;       /* models that answered in it, see stage_end.h */
+    unsigned n_asked;       /* models asked in it, or set to evaluation: stage_end.h */
     unsigned depth;         /* calls around it, at most as many as count */
     const struct tc_value *self, *args, *ctx; /* NULL when absent; owned by the call */
     const struct tc_value *equal, *alias;     /* pairs of operands, or NULL */
@@ -197,8 +197,7 @@ struct tc_process {
     struct tc_map pauses;  /* optimizer → 0, or 1 + its steps in a row that had no gradient after
                                one that had */
     struct tc_map batches; /* root → struct tc_batches *, see training_look.h */
-    tc_sym
-        stage_after; /* of calls behind an evaluation that is over, or TC_SYM_EMPTY: stage_end.h */
+    bool has_evaluated;    /* a function of the script, which is over: stage_end.h */
     struct tc_window window; /* the open one */
     unsigned phases;
     bool has_run;                                  /* a root forward has returned, or a backward */

@@ -2,14 +2,14 @@
 /*
  * stage_end.c - functions that evaluate, and the stage after them
  *
- * The process remembers the stage to go back to. It forgets it when the collector tells of another
- * one, or when a model is asked or changes its mode.
+ * That one has evaluated is forgotten when the collector tells of another stage, or when a model is
+ * asked or changes its mode.
  */
 #include "replay/stage_end.h"
 
 #include "replay/symbols.h"
 
-/* Of a function that asks models so often it is said that it evaluates. */
+/* A function that asks models so often, or sets one to evaluation and asks it, evaluates. */
 #define ASKS 2
 
 /* The outermost open call of the script's own that began outside of an evaluation, or NULL. */
@@ -28,19 +28,19 @@ void tc_stage_call_begins(struct tc_process *process, const struct tc_spans *spa
 
     if (call->stage != TC_SYM_EVALUATION) {
         if (call->stage != TC_SYM_CHECKPOINTING)
-            process->stage_after = TC_SYM_EMPTY;
+            process->has_evaluated = false;
         return;
     }
-    if (call->is_root || call->role == TC_ROLE_MODE)
-        process->stage_after = TC_SYM_EMPTY;
-    if (process->stage_after != TC_SYM_EMPTY)
-        call->stage = process->stage_after;
-    if (call->is_root && (own = asking(spans)))
-        own->n_asked++;
+    if (call->is_root || call->role == TC_ROLE_MODE) {
+        process->has_evaluated = false;
+        if ((own = asking(spans)))
+            own->n_asked += call->is_root || !own->n_asked;
+    }
+    if (process->has_evaluated)
+        call->stage = TC_SYM_TRAINING;
 }
 
 void tc_stage_call_ends(struct tc_process *process, const struct tc_call *call)
 {
-    if (call->role == TC_ROLE_OWN && call->n_asked >= ASKS)
-        process->stage_after = call->stage;
+    process->has_evaluated |= call->role == TC_ROLE_OWN && call->n_asked >= ASKS;
 }

@@ -62,7 +62,7 @@ class Process:
         return call
 
     def end_evaluation(self, call):
-        """Behind a function that asked models twice in evaluation is the stage before it, until a model is asked or set to a mode."""
+        """Behind a function that asked models twice in evaluation, or set one to it and asked, is training, until a model is asked or set."""
         if self.is_worker or call.get("th", 0) or call["stage"] == "checkpointing":
             return
         if call["stage"] != "evaluation" or call["root"] or call["role"] == "mode":
@@ -71,8 +71,9 @@ class Process:
             return
         call["stage"] = self.stage_after or call["stage"]
         asking = [c for c in self.open.values() if c["role"] == "own" and c["stage"] != "evaluation"]
-        if call["root"] and asking:
-            asking[0]["asked"] = asking[0].get("asked", 0) + 1
+        if (call["root"] or call["role"] == "mode") and asking:
+            before = asking[0].get("asked", 0)
+            asking[0]["asked"] = before + (call["root"] or not before)
 
     def look_at_training(self, call):
         """A forward without gradients on the batch just trained on, in training mode, and what is in it, is training."""
@@ -107,7 +108,7 @@ class Process:
         call = self.open[r["id"]]
         call.update(raised=r["type"] == "raise", end=r, observed=bool(self.variables))
         if call["role"] == "own" and call.get("asked", 0) > 1:
-            self.stage_after = call["stage"]
+            self.stage_after = "training"
         if call["role"] == "step":
             for v in (self.variables[s] for s in call["params"]):
                 call.setdefault("used before", {})[v["serial"]] = v["grad_used"]
