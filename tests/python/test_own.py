@@ -92,6 +92,21 @@ class Own(Warm):
         self.assertEqual(self.role["torch.nn.Module.__call__"], "forward")
         self.assertEqual(self.role["__main__.Net.norm"], "method")
 
+    def test_a_spawned_process_imports_torch_before_the_script_is_a_module(self):
+        run = self.traced("""
+import torch
+class Draws:
+    def __init__(self, n): self.n = n
+def loss_of(net, x): return net(x).pow(2).mean()
+def work(rank):
+    net, draws = torch.nn.Linear(4, 1), Draws(8)
+    for i in range(3): loss_of(net, torch.randn(draws.n, 4)).backward()
+if __name__ == "__main__": torch.multiprocessing.spawn(work, nprocs=2)
+""")
+        self.assertEqual((run.code, run.err), (0, ""))
+        names = [[r["fn"] for r in run.records(file) if r["type"] == "call" and r["fn"].startswith("__main__.")] for file in run.files()]
+        self.assertEqual(names, 2 * [["__main__.Draws.__init__", *3 * ["__main__.loss_of"]]])
+
     def test_what_is_told_of_a_call(self):
         calls = self.calls_of(self.of_script)
         by_name = {r["fn"].removeprefix("__main__."): r for r in reversed(calls)}

@@ -14,6 +14,7 @@ _SPECIAL = ("__init__", "__call__", "__getitem__", "__iter__", "__next__")
 
 _modules = {}  # name of a module of the script's: those of its names that have been looked at
 _read = set()  # those whose files have been read
+_program = None  # the module of the script
 _n_functions = 0
 _n_names = [0, 0]
 
@@ -119,8 +120,29 @@ def imported(name):
             _look_at(name)
 
 
+def _names_of(main):
+    """Those of the module; where a spawned process still runs the script, of which it makes that module at its end, the script's."""
+    frame = sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__") != owners.PROGRAM[1]:
+        frame = frame.f_back
+    return vars(main) if frame is None else frame.f_globals
+
+
+def _meet_program():
+    global _program
+    main = sys.modules.get("__main__")
+    if main is None or main is _program or not _is_own(main):
+        return
+    _program = main
+    _modules["__main__"] = frozenset()
+    _read.discard("__main__")
+    install.attempt("__main__", sources.imported, main)
+    agent.watch(_names_of(main))
+
+
 def look():
     """The script has new names of its own."""
+    _meet_program()
     for name in list(_modules):
         _look_at(name)
     install.attempt("cells", named.meet_cells, vars(sys.modules["__main__"]).get("_ih"))
@@ -129,11 +151,6 @@ def look():
 
 def start():
     """torch is there."""
-    main = sys.modules.get("__main__")
-    if main is not None and _is_own(main):
-        _modules["__main__"] = frozenset()
-        install.attempt("__main__", sources.imported, main)
-        agent.watch(vars(main))
     look()
 
 
