@@ -12,8 +12,8 @@
  * model of the last forward of training had acted, without gradients, since the last step. It is
  * broken from the third on, if the line has left none of these as it was: so a script that learns
  * from older answers again is right. A forward that normalises a batch says other things each time,
- * and nothing is said of it, nor of one that drops as the acting did. One that drops alone makes a
- * ratio of noise.
+ * and nothing is said of it, nor of one that drops as the acting did, nor of a model whose buffers
+ * moved while it acted, as running statistics do. One that drops alone makes a ratio of noise.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"
@@ -34,6 +34,7 @@ struct acting {
     struct tc_map ratios; /* serial of a difference, or of what was made of it → 1 */
     struct tc_map actors; /* roots that answered without gradients since the last step → did
                            * they drop? */
+    struct tc_map moved;  /* roots whose buffers have changed since the last step → 1 */
     bool is_fresh;        /* the last forward of training was one of them */
     bool is_drawn;        /* and it normalises by its batch, or both drop */
     int64_t normalised, dropped; /* ids of the last calls that do so */
@@ -46,6 +47,7 @@ static void acting_release(void *of_process)
     tc_map_release_structs(&acting->lines);
     tc_map_release(&acting->ratios);
     tc_map_release(&acting->actors);
+    tc_map_release(&acting->moved);
 }
 
 static bool is_in(const struct tc_map *map, const struct tc_value *object)
@@ -65,7 +67,8 @@ static void on_forward(struct acting *acting, const struct tc_call *call)
         tc_map_put(&acting->actors, (uint64_t)tc_serial_of(call->self), dropped || drops);
         return;
     }
-    acting->is_fresh = tc_map_get(&acting->actors, (uint64_t)tc_serial_of(call->self), &dropped);
+    acting->is_fresh = tc_map_get(&acting->actors, (uint64_t)tc_serial_of(call->self), &dropped) &&
+                       !is_in(&acting->moved, call->self);
     acting->is_drawn = acting->normalised > call->id || (drops && dropped);
 }
 
@@ -119,15 +122,24 @@ static void on_clipping(const struct tc_hearing *h, struct acting *acting)
         tc_answer(h, line->was_whole);
 }
 
+static void on_change(struct acting *acting, const struct tc_variable *v)
+{
+    if (v->kind != TC_SYM_PARAMETER && v->root != TC_NONE && v->data != v->first_data)
+        tc_map_put(&acting->moved, (uint64_t)v->root, 1);
+}
+
 static void clipped_judge(const struct tc_hearing *h)
 {
     const struct tc_call *call = h->event->call;
     struct acting *acting = tc_hearing_state(h);
 
-    if (call->is_root) {
+    if (h->event->kind == TC_EVENT_CHANGE) {
+        on_change(acting, h->event->variable);
+    } else if (call->is_root) {
         on_forward(acting, call);
     } else if (call->role == TC_ROLE_STEP) {
         tc_map_clear(&acting->actors);
+        tc_map_clear(&acting->moved);
         acting->is_fresh = false;
     } else if (tc_value_is_true(tc_value_get(call->args, "training"))) {
         on_drawing(acting, call);
@@ -159,6 +171,6 @@ const struct tc_relation_rule tc_rule_clipped = {
     .claim.expected = "a ratio is within its bounds as long as no step has followed the acting",
     .claim.seen = "the ratio was out of its bounds before any step, for the third time or more: it "
                   "divides probabilities of different things, or one alone has dropout%p",
-    .at = TC_AT_ROOT | TC_AT(STEP) | TC_AT(OPERATOR) | TC_AT(FUNCTION),
+    .at = TC_AT_ROOT | TC_AT(STEP) | TC_AT(OPERATOR) | TC_AT(FUNCTION) | TC_AT_CHANGE,
     .judge = clipped_judge,
 };

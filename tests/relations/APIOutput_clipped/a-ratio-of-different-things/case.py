@@ -25,14 +25,16 @@ def drop(t, drops):
         t.op("torch.nn.functional.dropout", args={"input": t.tensor(64), "p": 0.1, "training": True}, value=t.tensor(64))
 
 
-def train(folder, wrong=False, acts=True, older=False, drops=False, least=0.8):
+def train(folder, wrong=False, acts=True, older=False, drops=False, least=0.8, moves=False):
     t = Trace(folder, content="batches", operators=True)
-    model = t.net("w")
+    model = t.net("w", buffers=("mean",))
     optimizer = t.optimizer(model)
     for round in range(5):
         if acts:
             t.enter("torch.nn.Module.__call__", at="train.py:9", ctx={"grad": False}, self=policy(model, drops))
             drop(t, drops)
+            if moves:
+                t.change(model.var("mean"))
             t.leave()
         for again in range(2):
             t.zero_grad(optimizer)
@@ -56,6 +58,10 @@ def fine_with_older_answers(folder):
 
 def fine_with_dropout(folder):
     train(folder, wrong=True, drops=True)
+
+
+def fine_with_statistics_that_move_while_it_acts(folder):
+    train(folder, wrong=True, moves=True)
 
 
 def fine_of_another_actor(folder):
