@@ -17,11 +17,9 @@
 
 #include <math.h>
 
-#include "base/hash.h"
 #include "replay/symbols.h"
 
 #define MAX_NUMBERS 4096
-#define MAX_PENDING 4096
 #define ROUNDED     0.02 /* elements are recorded with three digits */
 
 /* A number of one element that takes a gradient. */
@@ -50,9 +48,9 @@ struct parts {
 
 /* The losses of all ranks in one step. */
 struct step_of_ranks {
-    uint64_t n, n_plain, n_times; /* ranks; those that multiplied by nothing, and by their number */
-    double own, count;            /* the sum of their parts */
-    struct tc_place place;        /* of the lowest rank */
+    struct tc_told_step told;
+    uint64_t n_plain, n_times; /* ranks that multiplied by nothing, and by their number */
+    double own, count;         /* the sum of their parts */
 };
 
 struct shared_state {
@@ -152,19 +150,18 @@ static void judge_ranks(const struct tc_hearing *h, struct shared_state *state,
                         const struct step_of_ranks *step)
 {
     const bool is_sum = fabs(step->own - step->count) <= ROUNDED * step->count,
-               is_plain = is_sum && step->n_plain == step->n,
-               is_right = is_sum && step->n_times == step->n;
+               is_plain = is_sum && step->n_plain == step->told.n,
+               is_right = is_sum && step->n_times == step->told.n;
 
     state->n_plain = tc_in_a_row(state->n_plain, is_plain);
     if (is_right || (is_plain && state->n_plain >= TC_THIRD_TIME))
-        tc_answer_of(h, is_right, (struct tc_example){.place = &step->place});
+        tc_answer_of(h, is_right, (struct tc_example){.place = &step->told.place});
 }
 
 /* A step waits until all ranks have told of it. */
 static void on_step(const struct tc_hearing *h, struct sharing *sharing)
 {
     const struct tc_process *process = h->event->process;
-    const int64_t key[] = {process->restart, h->event->call->step};
     const struct share loss = sharing->loss;
     struct shared_state *state = h->state;
     struct step_of_ranks *step;
@@ -172,19 +169,12 @@ static void on_step(const struct tc_hearing *h, struct sharing *sharing)
     sharing->loss.count = 0;
     if (!loss.count || process->world < 2 || process->rank < 0)
         return;
-    if (state->steps.n >= MAX_PENDING)
-        tc_map_release_structs(&state->steps);
-    step = tc_map_struct(&state->steps, tc_hash64(key, sizeof(key), 0), sizeof(*step));
-    if (!step->n || process->rank < step->place.rank) {
-        tc_place_of(h->event, &step->place);
-        tc_place_move(&step->place, &loss.spot);
-    }
-    step->n++;
+    step = tc_tell_step(&state->steps, sizeof(*step), h->event, &loss.spot);
     step->n_plain += tc_is_near(loss.factor, 1);
     step->n_times += tc_is_near(loss.factor, (double)process->world);
     step->own += loss.own;
     step->count = loss.count;
-    if (step->n == (uint64_t)process->world)
+    if (step->told.n == (uint64_t)process->world)
         judge_ranks(h, state, step);
 }
 

@@ -20,11 +20,9 @@
 
 #include <math.h>
 
-#include "base/hash.h"
 #include "replay/symbols.h"
 
 #define MAX_NUMBERS 4096
-#define MAX_PENDING 4096
 #define MUCH_MORE   2.0
 
 /* What a number of one element was divided by; 0 is not known. */
@@ -52,8 +50,8 @@ struct losses {
 
 /* The losses of all ranks in one step. */
 struct step_of_ranks {
+    struct tc_told_step told;
     struct spread spread;
-    struct tc_place place; /* of the lowest rank */
 };
 
 struct weighed_state {
@@ -198,21 +196,14 @@ static void on_backward(struct losses *losses, const struct tc_call *call)
 /* A step waits until all ranks have told of it. */
 static void on_step_of_ranks(const struct tc_hearing *h, const struct spread *spread)
 {
-    const struct tc_process *process = h->event->process;
-    const int64_t key[] = {process->restart, h->event->call->step};
     struct weighed_state *state = h->state;
-    struct step_of_ranks *step;
+    struct step_of_ranks *step = tc_tell_step(&state->steps, sizeof(*step), h->event, NULL);
 
-    if (state->steps.n >= MAX_PENDING)
-        tc_map_release_structs(&state->steps);
-    step = tc_map_struct(&state->steps, tc_hash64(key, sizeof(key), 0), sizeof(*step));
-    if (!step->spread.n || process->rank < step->place.rank)
-        tc_place_of(h->event, &step->place);
     add_weight(&step->spread, spread->least);
-    if (step->spread.n < (uint64_t)process->world)
+    if (step->told.n < (uint64_t)h->event->process->world)
         return;
-    answer(h, &step->spread, &state->n_uneven, step->place);
-    step->spread.n = 0;
+    answer(h, &step->spread, &state->n_uneven, step->told.place);
+    step->told.n = step->spread.n = 0;
 }
 
 static void on_step(const struct tc_hearing *h, struct losses *losses)

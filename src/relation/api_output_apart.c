@@ -20,7 +20,6 @@
 
 #define MAX_DRAWS    32
 #define MAX_SHAPES   32
-#define MAX_PENDING  4096
 #define MIN_ELEMENTS 16 /* fewer may be alike by chance, or be a seed */
 
 /* Of one process, since its last step. */
@@ -36,9 +35,9 @@ struct drawing {
 
 /* What all ranks drew in one step. */
 struct step_of_ranks {
-    uint64_t n, draws, inputs; /* ranks; of the first one */
+    struct tc_told_step told;
+    uint64_t draws, inputs; /* of the first rank */
     bool differs, inputs_differ;
-    struct tc_place place; /* of the lowest rank */
 };
 
 struct apart_state {
@@ -127,35 +126,26 @@ static void judge_ranks(const struct tc_hearing *h, const struct step_of_ranks *
         return;
     state->n_alike = tc_in_a_row(state->n_alike, !step->differs);
     if (step->differs || state->n_alike >= TC_THIRD_TIME)
-        tc_answer_of(h, step->differs, (struct tc_example){.place = &step->place});
+        tc_answer_of(h, step->differs, (struct tc_example){.place = &step->told.place});
 }
 
 /* A step waits until all ranks have told of it. */
 static void on_step(const struct tc_hearing *h, const struct drawing *drawing)
 {
-    const struct tc_process *process = h->event->process;
-    const int64_t key[] = {process->restart, h->event->call->step};
     struct apart_state *state = h->state;
     uint64_t draws;
     const struct draw *first = join(drawing, &draws);
 
     if (!first)
         return;
-    if (state->steps.n >= MAX_PENDING)
-        tc_map_release_structs(&state->steps);
-    struct step_of_ranks *step =
-        tc_map_struct(&state->steps, tc_hash64(key, sizeof(key), 0), sizeof(*step));
-    if (!step->n || process->rank < step->place.rank) {
-        tc_place_of(h->event, &step->place);
-        tc_place_move(&step->place, &first->spot);
-    }
-    if (step->n++) {
+    struct step_of_ranks *step = tc_tell_step(&state->steps, sizeof(*step), h->event, &first->spot);
+    if (step->told.n > 1) {
         step->differs |= step->draws != draws;
         step->inputs_differ |= step->inputs != drawing->inputs;
     }
     step->draws = draws;
     step->inputs = drawing->inputs;
-    if (step->n == (uint64_t)process->world)
+    if (step->told.n == (uint64_t)h->event->process->world)
         judge_ranks(h, step);
 }
 

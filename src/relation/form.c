@@ -300,6 +300,26 @@ void tc_place_move(struct tc_place *place, const struct tc_spot *spot)
     place->in_at = spot->in_at;
 }
 
+#define MAX_PENDING 4096
+
+void *tc_tell_step(struct tc_map *steps, size_t size, const struct tc_event *event,
+                   const struct tc_spot *spot)
+{
+    const int64_t key[] = {event->process->restart, event->call->step};
+    struct tc_told_step *step;
+
+    if (steps->n >= MAX_PENDING)
+        tc_map_release_structs(steps);
+    step = tc_map_struct(steps, tc_hash64(key, sizeof(key), 0), size);
+    if (!step->n || event->process->rank < step->place.rank) {
+        tc_place_of(event, &step->place);
+        if (spot)
+            tc_place_move(&step->place, spot);
+    }
+    step->n++;
+    return step;
+}
+
 void tc_explain_place(const struct tc_strtab *symbols, const struct tc_place *place,
                       struct tc_strbuf *out)
 {

@@ -119,6 +119,18 @@ struct tc_spot tc_spot_of(const struct tc_event *event);
 /* The place is there then, of the same process and step. */
 void tc_place_move(struct tc_place *place, const struct tc_spot *spot);
 
+/* What ranks have told of one step: begins a struct of the form's own. */
+struct tc_told_step {
+    uint64_t n;            /* ranks */
+    struct tc_place place; /* of the lowest */
+};
+
+/* One more rank tells of the step of the event, a call: that struct, of so many bytes, in a map of
+ * them by restart and step. At spot, NULL where the event stands. Of thousands of steps that some
+ * rank never told of all are forgotten. */
+void *tc_tell_step(struct tc_map *steps, size_t size, const struct tc_event *event,
+                   const struct tc_spot *spot);
+
 /* Drop what is said of a call if it follows from a call inside it. */
 void tc_contain_condense(const struct tc_rows *rows, struct tc_invariant_set *accepted);
 
