@@ -45,7 +45,7 @@ static const struct tc_degree_form forms[] = {
      "aten.replication_pad2d_backward aten.replication_pad3d_backward aten.avg_pool3d "
      "aten._adaptive_avg_pool3d aten._adaptive_avg_pool3d_backward aten.max_unpool2d "
      "aten.max_unpool3d aten.im2col aten.col2im aten.affine_grid_generator",                NULL,               NULL,    "",           NULL, 0,  0, NONE,   false},
-    {"aten.copy",                                                                                "01",               NULL,    "",           NULL, 0,  0, NONE,   false},
+    {"aten.copy aten.bincount",                                                                  "01",               NULL,    "",           NULL, 0,  0, NONE,   false},
     {"aten.max_pool2d_with_indices_backward aten.max_pool3d_with_indices_backward "
      "aten.adaptive_max_pool2d_backward aten.adaptive_max_pool3d_backward "
      "aten.avg_pool2d_backward aten.avg_pool3d_backward",                                   "1",                NULL,    "",           NULL, 0,  0, NONE,   false},

@@ -34,6 +34,7 @@ struct judge {
     atomic_uint_fast64_t done;
     const struct tc_plan_op *misread; /* of which Python has read another number; NULL: none */
     uint32_t misread_rank;
+    const struct tc_plan_program *misread_program;
     int64_t misread_is;                  /* what it should have read */
     unsigned unknown;                    /* different operators without a rule */
     const struct tc_plan_op *unknown_op; /* the first of them */

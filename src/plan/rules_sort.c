@@ -90,6 +90,17 @@ static void run_topk(struct tc_eval *e)
     sort_rows(e, 2, (size_t)k, tc_eval_bool(e, 3, true));
 }
 
+/* A whole number in 31 bits; INT64_MAX, and the rule does not cover it, if it is none. */
+static int64_t counted(struct tc_eval *e, tc_el element)
+{
+    int64_t x = tc_el_is_marked(element) ? INT64_MAX : tc_el_to_int(element);
+
+    if (x >= -(INT64_C(1) << 31) && x <= INT64_C(1) << 31 && tc_el_same(tc_el_int(x), element))
+        return x;
+    tc_eval_fail(e, "counts of elements that are no integers");
+    return INT64_MAX;
+}
+
 /* histc of integers: self bins min max */
 static void run_histc(struct tc_eval *e)
 {
@@ -104,11 +115,9 @@ static void run_histc(struct tc_eval *e)
     const tc_el *from = tc_eval_read(e, t);
     tc_el *to = tc_eval_zeros(e, (size_t)bins);
     for (int64_t i = 0; i < t->numel; i++) {
-        int64_t x = tc_el_is_marked(from[i]) ? INT64_MAX : tc_el_to_int(from[i]);
-        if (x < -(INT64_C(1) << 31) || x > INT64_C(1) << 31 || !tc_el_same(tc_el_int(x), from[i])) {
-            tc_eval_fail(e, "counts of elements that are no integers");
+        int64_t x = counted(e, from[i]);
+        if (x == INT64_MAX)
             return;
-        }
         if ((double)x < min || (double)x > max)
             continue;
         int64_t b = (int64_t)(((double)x - min) / (max - min) * (double)bins);
@@ -118,9 +127,33 @@ static void run_histc(struct tc_eval *e)
     tc_eval_write(e, 0, to, (size_t)bins);
 }
 
+/* self weights minlength. The result is as long as it was in the real job: its counts end there. */
+static void run_bincount(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *t = tc_eval_tensor(e, 0), *weights = tc_eval_tensor(e, 1);
+    int64_t n = e->op->outs[0] ? e->op->outs[0]->numel : 0;
+
+    if (!t || (weights && weights->numel != t->numel)) {
+        tc_eval_fail(e, "counts without elements, or weights of another number");
+        return;
+    }
+    const tc_el *from = tc_eval_read(e, t), *by = weights ? tc_eval_read(e, weights) : NULL;
+    tc_el *to = tc_eval_zeros(e, (size_t)n);
+    for (int64_t i = 0; i < t->numel; i++) {
+        int64_t x = counted(e, from[i]);
+        if (x < 0 || x >= n) {
+            tc_eval_fail(e, "a number beyond those that the real job has counted");
+            return;
+        }
+        to[x] = tc_el_add(to[x], by ? by[i] : TC_EL_ONE);
+    }
+    tc_eval_write(e, 0, to, (size_t)n);
+}
+
 const struct tc_rule tc_rules_sort[] = {
-    {"aten.sort", "self dim descending", run_sort, TC_RULE_PLAIN, 0, 0},
-    {"aten.topk",   "self k dim largest", run_topk, TC_RULE_PLAIN, 0, 0},
-    {"aten.histc",          "self bins min max", run_histc, TC_RULE_PLAIN, 0, 0},
-    {0          },
+    {"aten.sort",           "self dim descending", run_sort, TC_RULE_PLAIN, 0, 0},
+    {"aten.topk",             "self k dim largest", run_topk, TC_RULE_PLAIN, 0, 0},
+    {"aten.bincount",                    "self weights minlength", run_bincount, TC_RULE_PLAIN, 0, 0},
+    {"aten.histc",                     "self bins min max", run_histc, TC_RULE_PLAIN, 0, 0},
+    {0},
 };

@@ -317,6 +317,8 @@ def experts():
     """What routes tokens to experts."""
     chosen, x = torch.tensor([3, 0, 1, 3, 3, 0], dtype=torch.float64), numbers(6, 4)
     yield lambda: [torch.histc(chosen, bins=4, min=0, max=3), torch.histc(chosen, bins=2, min=0, max=3)], []
+    yield lambda: [chosen.long().bincount(), chosen.long().bincount(minlength=6)], []
+    yield lambda: torch.bincount(chosen.long(), numbers(6)), []
     yield lambda: [torch.sort(chosen, stable=True), torch.sort(x, 0, descending=True)], [x]
     yield lambda: [torch.topk(x, 2), torch.topk(x, 3, 0, largest=False)], [x]
 

@@ -79,9 +79,25 @@ class Capture:
             self._end_before_checkpoints()
             plan_place.watch_meshes()
             self._leave_out_waits()
+        self._see_lists(torch.Tensor)
         atexit.register(self._at_exit)
         self.mode = _mode(self)
         self.mode.__enter__()
+
+    def _see_lists(self, tensors):
+        """These read the numbers of a tensor from its memory, and run no operator: each is read as item() reads it."""
+        original, numpy = tensors.tolist, tensors.numpy
+
+        def tolist(tensor):
+            if not self.recorder.is_read(tensor):
+                return original(tensor)
+            return [part.tolist() for part in tensor.unbind()] if tensor.dim() else tensor.item()
+
+        def to_numpy(tensor, *args, **kwargs):
+            if self.recorder.is_read(tensor):
+                tensor.tolist()
+            return numpy(tensor, *args, **kwargs)
+        tensors.tolist, tensors.numpy = tolist, to_numpy
 
     def _leave_out_waits(self):
         """Gloo copies the part of a reduce-scatter out of its own buffer in wait(): that is no operator of the script."""
