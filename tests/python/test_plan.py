@@ -711,6 +711,86 @@ optimizer.step()
                          (4, fourth.ops, fourth.inits, fourth.results))
 
 
+ROTATIONS = HEADER + """
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.query, self.key, self.out = nn.Linear(7, 6), nn.Linear(7, 6), nn.Linear(3, 1)
+    def forward(self, x, turns):
+        pairs = [torch.view_as_complex(y.unflatten(-1, (-1, 2))) * turns for y in (self.query(x), self.key(x))]
+        both = pairs[0] * pairs[1].conj() / (2 + pairs[1].abs())
+        return self.out(both.abs() + both.imag + torch.view_as_real(pairs[0] + pairs[1]).sum(-1))
+
+torch.manual_seed(0)
+ranks, rank = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", 0))
+if ranks > 1:
+    dist.init_process_group("gloo")
+model = Attention()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+angles = torch.outer(torch.arange(10.0), 0.3 ** torch.arange(3.0))
+turns = torch.polar(torch.ones_like(angles), angles)
+for step in range(3):
+    x = torch.randn(5, 10, 7, generator=torch.Generator().manual_seed(step)).chunk(ranks, 1)[rank]
+    own = turns.chunk(ranks)[0 if "same" in sys.argv else rank]  # THE PLACE
+    optimizer.zero_grad()
+    model(x, own).square().mean().backward()
+    for p in model.parameters():
+        if ranks > 1:
+            dist.all_reduce(p.grad)
+            p.grad /= ranks
+    optimizer.step()
+"""
+
+EXPERTS = HEADER + """
+torch.manual_seed(0)
+ranks, rank = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", 0))
+if ranks > 1:
+    dist.init_process_group("gloo")
+router, experts = nn.Linear(7, 3), nn.ModuleList(nn.Linear(7, 4) for _ in range(3))
+parameters = [*router.parameters(), *experts.parameters()]
+optimizer = torch.optim.SGD(parameters, lr=0.1)
+for step in range(3):
+    x = torch.randn(46, 7, generator=torch.Generator().manual_seed(step)).chunk(ranks)[rank]
+    weight, chosen = router(x).softmax(-1).max(-1)
+    counts = torch.bincount(chosen, minlength=3)
+    parts = (x * weight[:, None])[chosen.argsort()].split(counts.tolist() if "--lists" in sys.argv else [len(x), 0, 0])
+    loss = sum(expert(part).square().sum() for expert, part in zip(experts, parts)) / 46
+    print(int(counts[0]))
+    optimizer.zero_grad()
+    loss.backward()
+    for p in parameters:
+        if ranks > 1:
+            dist.all_reduce(p.grad)
+    optimizer.step()
+"""
+
+
+class TestValues(VerdictCase):
+    """Complex numbers, and numbers that Python reads."""
+
+    def judge(self, text, *args):
+        self.plan(text, folder="single", args=[a for a in args if a.startswith("--")])
+        self.plan(text, "--plan-world", "2", folder="two", args=args)
+        return self.verdict("two", "single")
+
+    def test_rotations_by_complex_numbers_are_verified(self):
+        code, text = self.judge(ROTATIONS)
+        self.assertEqual(code, 0, text)
+
+    def test_rotations_by_the_positions_of_another_rank_are_refuted(self):
+        code, text = self.judge(ROTATIONS, "same")
+        self.assertEqual(code, 1, text)
+        self.assertIn("departs at aten.mul", text)
+
+    def test_counts_that_become_sizes_leave_a_plan_unjudged(self):
+        code, text = self.judge(EXPERTS, "--lists")
+        self.assertEqual(code, 3, text)
+        self.assertIn("and made a size of it. It depends on parameters", text)
+
+    def test_counts_that_are_printed_do_not(self):
+        self.assertEqual(self.judge(EXPERTS)[0], 0)
+
+
 class TestWithoutTorch(PlanCase):
     python = PYTHON
 

@@ -8,7 +8,7 @@ import hashlib
 import os
 import sys
 
-from . import plan_lines
+from . import plan_complex, plan_lines
 
 _REDUCE = {0: "sum", 1: "avg", 2: "prod", 3: "min", 4: "max", 5: "band", 6: "bor", 7: "bxor", 8: "premul_sum"}
 # The schemas of these do not say what they write: the arguments that they do.
@@ -24,6 +24,7 @@ _DRAWS = ("dropout", "bernoulli", "normal_", "uniform_", "rand", "multinomial", 
 # Of these the values of the arguments do not matter, only their sizes.
 _BY_SIZE = ("empty", "zeros", "ones", "full", "rand", "new_empty", "new_zeros", "new_ones", "new_full", "empty_like",
             "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "new_empty_strided", "empty_strided")
+_LONGEST_LIST = 1024
 _MADE = 3  # lines of constants and views that are written of an operator
 # These only move numbers about.
 _EXACT = frozenset(("triu", "tril", "cat", "stack", "index", "index_select", "gather", "clone", "_to_copy", "copy_",
@@ -43,6 +44,7 @@ class Traits:
         self.arguments = [argument.name for argument in schema.arguments]
         written = [a for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
         self.writes = [a.name for a in written]
+        self.is_view = not written and any(r.alias_info is not None for r in schema.returns)
         self.outs = {a.name for a in written if a.kwarg_only or self.name.endswith((".out", "_out"))}
         self.meets = self.space in ("c10d", "_c10d_functional", "_dtensor")
         if self.space == "c10d" and self.short in _WRITES:
@@ -75,12 +77,12 @@ def tensors_in(value, found):
 
 
 def local(tensor):
-    """The plain tensor of this rank below a DTensor or a pending result of a collective."""
+    """The plain tensor of this rank below a DTensor or a pending result of a collective; a complex one as pairs."""
     while True:
         inner = getattr(tensor, "_local_tensor", None)
         inner = getattr(tensor, "elem", None) if inner is None else inner
         if inner is None:
-            return tensor
+            return plan_complex.pairs(tensor) if tensor.is_complex() else tensor
         tensor = inner
 
 
@@ -115,6 +117,8 @@ class Recorder:
 
     def __init__(self):
         self.traits = {}
+        self.pairs = plan_complex.Pairs(self.dispatch)
+        self.to_list = sys.modules["torch"].Tensor.tolist  # which the capture replaces
         self.active = False
         self.is_waiting = False  # for a collective: what its backend copies is no operator of the script
         self.pid = os.getpid()
@@ -206,8 +210,12 @@ class Recorder:
     def is_known(self, tensor):
         return key_of(local(tensor)) in self.storages
 
+    def is_read(self, tensor):
+        """Does the plan have to say so if Python reads these numbers? Many are no sizes."""
+        return self.active and self.is_known(tensor) and not tensor.is_floating_point() and tensor.numel() <= _LONGEST_LIST
+
     def _contents(self, tensor):
-        data = tensor.detach().reshape(-1).tolist()
+        data = self.to_list(tensor.detach().reshape(-1))
         if data and isinstance(data[0], float):
             data = [number(value) for value in data]
         elif data and isinstance(data[0], bool):
@@ -387,6 +395,12 @@ class Recorder:
         symbolic = self._is_symbolic(traits, named)
         if not symbolic and self._is_outside(traits, named):
             return self._run_outside(traits, func, args, kwargs)
+        if not traits.is_view and plan_complex.is_lazy([args, list(kwargs.values())]):
+            return self.dispatch(func, self.pairs.settle(args), self.pairs.settle(kwargs))
+        if not traits.is_view and plan_complex.concerns(traits, named):
+            result = self.pairs.run(traits, func, named)
+            if result is not NotImplemented:
+                return result
         return self._record(traits, func, args, kwargs, named, symbolic)
 
     def _is_exchange(self, traits, named):
@@ -538,7 +552,8 @@ class Recorder:
             encoded = {name: self._encode(value, True) for name, value in named.items()}
         self._add_group(named, encoded)
         line, module, via, applied = self.place(node)
-        op = {"op": traits.name, "a": encoded, "out": self._outputs(traits, named, result, before),
+        is_complex = any(map(plan_complex.is_complex, [args, list(kwargs.values()), given]))
+        op = {"op": "complex." * is_complex + traits.name, "a": encoded, "out": self._outputs(traits, named, result, before),
               "src": [line, node.name() if node is not None else ""]}
         if via:
             op["via"] = list(via)
