@@ -6,12 +6,14 @@
     benchmarks/plan/blind.py --bin build/bin --set layouts [NAME...]
     benchmarks/plan/blind.py --bin build/bin --set trackers [NAME...]
     benchmarks/plan/blind.py --bin build/bin --set reports [NAME...]
+    benchmarks/plan/blind.py --bin build/bin --set pulls [NAME...]
 
 Those of blind/ were rebuilt from issue trackers by one who had not read the set-ups and bugs of this folder. Those of
 places/ are what the search for the place is developed on: stages and ranks with programs of their own, factors. Those of layouts/
 were written from docs/plans.md alone: whole layouts, each with several bugs (--bug NAME). Those of trackers/ were, too:
 sixteen more, most bugs from issue trackers. Those of reports/ are eighteen others, all bugs from reports, each with its
-address; reports/check.py says in float64 what is right and what is not.
+address. Those of pulls/ are fourteen more, by two others, of issues and pull requests. check.py says in float64 what is
+right in these two sets and what is not.
 
 The healthy job must be verified, the other refuted; the first violation must name a line that the script marks with
 `# place` (`# place NAME...`: of these bugs), in its first line (right) or in those that follow (below). The marks were set
@@ -57,7 +59,13 @@ REPORTS = {
     "dtensor_heads": {"dp": 2, "tp": 2}, "ulysses_groups": {"dp": 2, "sp": 2}, "joint_ring": {"cp": 3},
     "window_gather": {"dp": 2, "cp": 2}, "lora_experts": {"tp": 2}, "ddp_tokens": {"dp": 3},
 }
-SETS = {"blind": BLIND, "places": PLACES, "layouts": LAYOUTS, "trackers": TRACKERS, "reports": REPORTS}
+PULLS = {
+    "token_stages": {"dp": 2, "pp": 2}, "shard_weighted": {"dp": 3}, "routed_tensor": {"dp": 2, "tp": 2},
+    "one_kv_head": {"tp": 3}, "preference_prefix": {"dp": 2, "cp": 2}, "flat_shards": {"dp": 3}, "tied_zloss": {"tp": 2},
+    "relay_delta": {"cp": 3}, "zigzag_rope": {"dp": 2, "cp": 3}, "bag_rows": {"mp": 3}, "titan_mesh": {"dp": 2, "tp": 2},
+    "factored_rows": {"tp": 3}, "domain_unet": {"dp": 2, "sp": 2}, "frame_shares": {"cp": 3},
+}
+SETS = {"blind": BLIND, "places": PLACES, "layouts": LAYOUTS, "trackers": TRACKERS, "reports": REPORTS, "pulls": PULLS}
 VERDICT = {0: "verified", 1: "refuted", 2: "error", 3: "unjudged"}
 
 

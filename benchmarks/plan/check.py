@@ -3,10 +3,11 @@
 """Is the right job of each script right, and is each bug one? Real gloo processes in float64, beside one device: the
 parameters after the last step and its gradients, of each rank, against the part of them that the .layout file gives it.
 
-    benchmarks/plan/reports/check.py [NAME...]
+    benchmarks/plan/check.py [--set reports|pulls] [NAME...]
 
 A right job must differ by less than 1e-9, a job with a bug by more than 1e-6. Gradients that a right job leaves on
 their rank (it sums them elsewhere, as those do that shard their optimizer) are counted as its own, and not compared."""
+import argparse
 import fnmatch
 import importlib.util
 import os
@@ -17,8 +18,8 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-from blind import REPORTS, bugs_of  # noqa: E402
+sys.path.insert(0, str(HERE))
+from blind import SETS, bugs_of  # noqa: E402
 
 RIGHT, WRONG = 1e-9, 1e-6
 
@@ -111,9 +112,12 @@ def rules_of(script):
 
 
 def main():
-    bad = 0
-    for name in sys.argv[1:] or REPORTS:
-        script, axes = HERE / f"{name}.py", REPORTS[name]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--set", choices=("reports", "pulls"), default="reports")
+    parser.add_argument("names", nargs="*")
+    args, bad = parser.parse_args(), 0
+    for name in args.names or SETS[args.set]:
+        script, axes = HERE / args.set / f"{name}.py", SETS[args.set][name]
         rules, single = rules_of(script), run(script, {})
         if isinstance(single, str):
             print(f"{name}: one device: {single}")
