@@ -7,7 +7,7 @@ folders of PYTHONPATH and the collector's sitecustomize, thus with the agent. Th
 the trace that it leaves otherwise (test_warm.py). Tests of how the agent starts, and of torch's import below it, name a real interpreter.
 
 What only a new process can have, as options of Python, a preloaded library or a sitecustomize of the user's, the program leaves to the
-real interpreter."""
+real interpreter. A sitecustomize that does its work when torch is there already, too, has the line `AFTER_TORCH = True`."""
 import atexit
 import functools
 import json
@@ -55,9 +55,16 @@ def ask_server(args):
 args = sys.argv[1:]
 if args[:2] == ["-I", "-S"]:
     answer_of_collector(args)
-folders = [f for f in os.environ.get("PYTHONPATH", "").split(":") if not f.endswith("/traincheck/inject")]
-has_custom = any(os.path.exists(os.path.join(folder, "sitecustomize.py")) for folder in folders)
-if not args or args[0][0] == "-" or has_custom or at_start(os.environ) != OF_SERVER:
+
+def needs_new_process(folder):
+    try:
+        with open(os.path.join(folder, "sitecustomize.py")) as file:
+            return not folder.endswith("/traincheck/inject") and "\\nAFTER_TORCH = True\\n" not in file.read()
+    except OSError:
+        return False
+
+folders = os.environ.get("PYTHONPATH", "").split(":")
+if not args or args[0][0] == "-" or any(map(needs_new_process, folders)) or at_start(os.environ) != OF_SERVER:
     os.execv(PYTHON, [PYTHON, *args])
 code = ask_server(args)
 if code < 0:

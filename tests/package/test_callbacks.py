@@ -14,6 +14,9 @@ import tempfile
 import textwrap
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from warm import warm_python  # noqa: E402
+
 OPTIONS = None
 SHARED = """
 import logging, sys, time, torch
@@ -143,7 +146,8 @@ class Callbacks(unittest.TestCase):
 
     def test_a_run_that_is_not_traced_goes_on(self):
         (self.work / "train.py").write_text(LIGHTNING)
-        p = subprocess.run([OPTIONS.python, "train.py", "-1", "stop"], cwd=self.work, capture_output=True, text=True)
+        p = subprocess.run([OPTIONS.python, "train.py", "-1", "stop"], cwd=self.work, capture_output=True,
+                           text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
         self.assertEqual(self.steps(p.stdout), [120, 0, 0], p.stderr)
         self.assertIn("this run is not traced", p.stderr)
 
@@ -154,4 +158,5 @@ if __name__ == "__main__":
     parser.add_argument("--python", required=True)
     OPTIONS, rest = parser.parse_known_args()
     OPTIONS.bin = OPTIONS.bin.resolve()
+    OPTIONS.python = warm_python(OPTIONS.python, ["transformers.trainer", "lightning"], OMP_NUM_THREADS="1")
     unittest.main(argv=[sys.argv[0], *rest])

@@ -21,6 +21,8 @@ import xml.etree.ElementTree
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from warm import warm_python  # noqa: E402
 RUN_ACTION = pathlib.Path(__file__).with_name("run_action.py")
 BIN = PYTHON = None
 
@@ -129,5 +131,5 @@ if __name__ == "__main__":
     parser.add_argument("--bin", required=True, type=pathlib.Path)
     parser.add_argument("--python", required=True, type=pathlib.Path)
     options, rest = parser.parse_known_args()
-    BIN, PYTHON = options.bin.resolve(), options.python.absolute()
+    BIN, PYTHON = options.bin.resolve(), warm_python(options.python.absolute(), ["sklearn.datasets"], OMP_NUM_THREADS="1", PYTHONPATH="")
     unittest.main(argv=[sys.argv[0], *rest])

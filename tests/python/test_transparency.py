@@ -4,7 +4,7 @@ import json
 import pathlib
 import unittest
 
-from traced import Case, InTurn, PYTHON, has_package, script
+from traced import BIN, Case, InTurn, PYTHON, Warm, has_package, script
 
 NET = """
 import torch, torch.nn.functional as F
@@ -313,10 +313,15 @@ for (file, _, name), (_, calls, *_) in sorted(pstats.Stats(p).stats.items()):
     def test_line_counts(self):
         covers = self.work / "covers"  # else they go beside each module that ran, which root may, and others may not
         made = "_remote_module_non_scriptable"  # by torch, under a name without a file, or in a folder with another name each time
-        plain, traced = self.both(["-m", "trace", "--count", "--summary", "--coverdir", covers, "--ignore-dir=/usr:/opt:/root:/work",
-                                   f"--ignore-module={made},<{made}>"])
+        plain, traced = self.both(["-m", "trace", "--count", "--summary", "--coverdir", covers,
+                                   f"--ignore-dir={':'.join(self.folders_of_python())}", f"--ignore-module={made},<{made}>"])
         self.assertEqual(self.own_lines(traced.out), self.own_lines(plain.out))
         self.assertTrue(self.own_lines(plain.out))
+
+    def folders_of_python(self):
+        """Where all but the script lies: to count the lines of torch's import takes minutes."""
+        said = self.execute([PYTHON, "-c", "import sys; print(sys.prefix, sys.base_prefix, sep='\\n')"], None)
+        return [*said.out.splitlines(), str(BIN.resolve().parent)]
 
     def own_lines(self, text):
         return [line for line in text.splitlines() if "script" in line]
@@ -328,7 +333,7 @@ for (file, _, name), (_, calls, *_) in sorted(pstats.Stats(p).stats.items()):
         self.assertIn("o.step()", plain.out)
 
 
-class Memory(Case):
+class Memory(Warm):
     TEXT = """
         import sys, torch
         import torch.nn.functional as F

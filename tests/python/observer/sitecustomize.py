@@ -12,6 +12,7 @@ import random
 import sys
 
 _MODULE = "torch.optim.optimizer"
+AFTER_TORCH = True
 
 
 def _content(tensor):
@@ -45,6 +46,12 @@ def _stepped(optimizer, _args, _kwargs):
     _write(f"{type(optimizer).__name__} {weights.hexdigest()[:16]} {_random_states()}")
 
 
+def _observe(module):
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(1)
+    module.register_optimizer_step_post_hook(_stepped)
+
+
 class _Finder:
     """Puts a hook of torch's own on all optimizers as soon as their module has been run."""
 
@@ -57,9 +64,7 @@ class _Finder:
 
         def exec_module(module):
             run(module)
-            if "numpy" in sys.modules:
-                sys.modules["numpy"].random.seed(1)
-            module.register_optimizer_step_post_hook(_stepped)
+            _observe(module)
 
         spec.loader.exec_module = exec_module
         return spec
@@ -72,5 +77,8 @@ def _ended():
 
 if os.environ.get("OBSERVED"):
     random.seed(1)  # what the program does not seed must be the same, too
-    sys.meta_path.insert(0, _Finder)
+    if _MODULE in sys.modules:
+        _observe(sys.modules[_MODULE])
+    else:
+        sys.meta_path.insert(0, _Finder)
     atexit.register(_ended)
