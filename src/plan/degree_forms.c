@@ -50,7 +50,7 @@ static const struct tc_degree_form forms[] = {
      "aten.adaptive_max_pool2d_backward aten.adaptive_max_pool3d_backward "
      "aten.avg_pool2d_backward aten.avg_pool3d_backward",                                   "1",                NULL,    "",           NULL, 0,  0, NONE,   false},
     {"aten.zeros aten.zeros_like aten.new_zeros aten.zero aten.ones aten.ones_like aten.new_ones "
-     "aten.eye aten.isfinite",                                                              "",                 NULL,    "",           NULL, 0,  0, NONE,   false},
+     "aten.eye aten.isfinite aten.isnan aten.isinf",                                        "",                 NULL,    "",           NULL, 0,  0, NONE,   false},
 
  /* by an order of values */
     {"aten.maximum aten.minimum aten.amax aten.amin aten.max aten.min aten.aminmax "

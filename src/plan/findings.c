@@ -246,18 +246,20 @@ void tc_judge_conclude_unknown(struct judge *j)
 
 /* ---- the outcome --------------------------------------------------------------------------- */
 
-/* They count as neither verified nor wrong: a warning tells of them. */
+/* They count as neither verified nor wrong: a warning tells of those whose parameter is right. */
 static uint64_t set_apart_reduced_in_step(struct judge *j)
 {
     struct tc_plan_verdict *v = j->verdict;
     struct tc_strbuf text = TC_STRBUF_INIT, first = TC_STRBUF_INIT;
-    uint64_t n = 0;
+    uint64_t n = 0, n_told_later = 0;
 
     for (size_t i = 0; i < v->results.n; i++) {
         struct tc_plan_judged *r = &v->results.items[i];
-        if (!tc_judge_is_reduced_in_step(j, r))
+        bool is_told_later = tc_judge_is_told_after_step(j, r);
+        if (!is_told_later && !tc_judge_is_reduced_in_step(j, r))
             continue;
-        if (!n++)
+        n_told_later += is_told_later;
+        if (!is_told_later && !n++)
             tc_plan_describe_result(j->single, r->name, &first);
         r->is_wrong = r->is_missing = false;
         r->is_set_apart = true;
@@ -272,7 +274,7 @@ static uint64_t set_apart_reduced_in_step(struct judge *j)
         tc_vec_push(&v->warnings, tc_plan_keep(v, &text));
     }
     tc_strbuf_release(&first);
-    return n;
+    return n + n_told_later;
 }
 
 void tc_judge_conclude(struct judge *j)

@@ -76,6 +76,10 @@ void tc_judge_add_misread(struct judge *j);
 void tc_judge_add_rounded(struct judge *j);
 /* A gradient that differs before the optimizer's step, though the parameter after it does not. */
 bool tc_judge_is_reduced_in_step(const struct judge *j, const struct tc_plan_judged *gradient);
+
+/* Has no rank a gradient whose parameter the step has written, and made wrong? The parameter tells
+ * more. */
+bool tc_judge_is_told_after_step(const struct judge *j, const struct tc_plan_judged *gradient);
 /* Operators that chose by an order of values: a warning. */
 void tc_judge_warn_choices(struct judge *j, const struct tc_ledger *ledger);
 /* All values are compared: the outcome. */

@@ -6,7 +6,8 @@
  * own shard of the sum only. What the ranks have before is no gradient of one device; where a
  * script has put it into buffers of its own it is none at all. The job is right all the same if the
  * parameter after the step is: the step starts from random values, so a parameter that it changes
- * tells what gradient it used.
+ * tells what gradient it used. Where that parameter is wrong, too, and the step has written it, a
+ * gradient that no rank has explains nothing.
  */
 #include <string.h>
 
@@ -37,16 +38,48 @@ static bool has_moved(const struct judge *j, const struct tc_plan_judged *parame
     return moved;
 }
 
-bool tc_judge_is_reduced_in_step(const struct judge *j, const struct tc_plan_judged *gradient)
+/* Does an operator write it on some rank? */
+static bool is_written(const struct tc_plan_set *set, tc_sym parameter)
+{
+    for (uint32_t i = 0; i < set->world; i++) {
+        const struct tc_plan_init *init = init_of(&set->ranks[i], parameter);
+        const struct tc_plan_program *p = set->ranks[i].program;
+        for (size_t k = 0; init && k < p->ops.n; k++)
+            for (uint32_t n = 0; n < p->ops.items[k].n_outs; n++)
+                if (p->ops.items[k].outs[n] &&
+                    p->ops.items[k].outs[n]->storage == init->tensor.storage)
+                    return true;
+    }
+    return false;
+}
+
+/* The result that is the parameter after the step; NULL: none. */
+static const struct tc_plan_judged *parameter_of(const struct judge *j,
+                                                 const struct tc_plan_judged *gradient, tc_sym *sym)
 {
     const char *name = tc_strtab_text(j->single->names, gradient->name);
     size_t n = strlen(name);
 
     if ((!gradient->is_wrong && !gradient->is_missing) || n < 6 ||
         strcmp(name + n - 5, ".grad") != 0)
-        return false;
-    tc_sym sym = tc_strtab_find(j->single->names, name, n - 5);
-    const struct tc_plan_judged *parameter =
-        sym == TC_NO_SYM ? NULL : tc_judged_of(j->verdict, sym);
+        return NULL;
+    *sym = tc_strtab_find(j->single->names, name, n - 5);
+    return *sym == TC_NO_SYM ? NULL : tc_judged_of(j->verdict, *sym);
+}
+
+bool tc_judge_is_reduced_in_step(const struct judge *j, const struct tc_plan_judged *gradient)
+{
+    tc_sym sym;
+    const struct tc_plan_judged *parameter = parameter_of(j, gradient, &sym);
+
     return parameter && !parameter->is_wrong && !parameter->is_missing && has_moved(j, parameter);
+}
+
+bool tc_judge_is_told_after_step(const struct judge *j, const struct tc_plan_judged *gradient)
+{
+    tc_sym sym;
+    const struct tc_plan_judged *parameter = parameter_of(j, gradient, &sym);
+
+    return parameter && gradient->is_missing && parameter->is_wrong && !parameter->is_missing &&
+           is_written(j->parallel, sym);
 }

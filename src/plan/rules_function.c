@@ -20,6 +20,8 @@ enum form {
     IS_FALSE,
     FLIP,
     IS_FINITE,
+    IS_NAN,
+    IS_INFINITE,
     COPY,
     ONE_MINUS_STEP, /* x * (slope + (1 - slope) * step(x)) */
 };
@@ -65,6 +67,11 @@ static tc_el unary(enum form form, const struct tc_function *f, tc_el x, tc_el s
         return tc_el_sub(tc_el_int(-1), x);
     case IS_FINITE:
         return tc_el_is_marked(tc_el_plain(x)) ? TC_EL_ZERO : TC_EL_ONE;
+    case IS_NAN:
+        return tc_el_same(tc_el_plain(x), TC_EL_UNDEF) ? TC_EL_ONE : TC_EL_ZERO;
+    case IS_INFINITE:
+        x = tc_el_plain(x);
+        return tc_el_same(x, TC_EL_PLUS) || tc_el_same(x, TC_EL_MINUS) ? TC_EL_ONE : TC_EL_ZERO;
     case ONE_MINUS_STEP:
         return tc_el_mul(x, sloped(f, slope, x));
     case INVERT:
@@ -224,6 +231,8 @@ const struct tc_rule tc_rules_function[] = {
     FORM("logical_not", IS_FALSE),
     FORM("bitwise_not", FLIP),
     FORM("isfinite", IS_FINITE),
+    FORM("isnan", IS_NAN),
+    FORM("isinf", IS_INFINITE),
     {"aten.round",         "self decimals", run_unary, TC_RULE_ELEMENTWISE, PLAIN, TC_FN_ROUND},
     {"aten.relu",           "self", run_unary, TC_RULE_ELEMENTWISE, TIMES, TC_FN_STEP},
     {"aten.silu",               "self", run_unary, TC_RULE_ELEMENTWISE, TIMES, TC_FN_SIGMOID},
@@ -233,9 +242,9 @@ const struct tc_rule tc_rules_function[] = {
     {"aten.hardsigmoid",          "self", run_unary, TC_RULE_ELEMENTWISE, PLAIN, TC_FN_HARD},
     {"aten.hardtanh",          "self min_val max_val", run_unary, TC_RULE_ELEMENTWISE, PLAIN, TC_FN_CLAMP},
     {"aten.leaky_relu",           "self negative_slope", run_unary, TC_RULE_ELEMENTWISE, ONE_MINUS_STEP,
-                             TC_FN_STEP},
+                            TC_FN_STEP},
     {"aten.log_sigmoid_forward",               "self", run_log_sigmoid, TC_RULE_ELEMENTWISE, PLAIN,
-                             TC_FN_LOGSIGMOID},
+                            TC_FN_LOGSIGMOID},
     {"aten.softplus",                    "self beta threshold", run_unary, TC_RULE_ELEMENTWISE, PLAIN, TC_FN_SOFTPLUS},
     SLOPE("gelu_backward", "self approximate", BY_FUNCTION, GELU_SLOPE),
     SLOPE("silu_backward", "self", BY_SILU, SIGMOID),
@@ -243,7 +252,7 @@ const struct tc_rule tc_rules_function[] = {
     {"aten.hardshrink","self lambd", run_unary, TC_RULE_ELEMENTWISE, TIMES, TC_FN_OUTSIDE},
     {"aten.softshrink", "self lambd", run_unary, TC_RULE_ELEMENTWISE, PLAIN, TC_FN_SOFTSHRINK},
     {"aten.hardshrink_backward",          "grad_out self lambd", run_slope, TC_RULE_ELEMENTWISE, BY_FUNCTION,
-                             TC_FN_OUTSIDE},
+                            TC_FN_OUTSIDE},
     SLOPE("softshrink_backward", "self lambd", BY_FUNCTION, OUTSIDE),
     SLOPE("hardsigmoid_backward", "self", BY_FUNCTION, HARDSIGMOID_SLOPE),
     SLOPE("log_sigmoid_backward", "self", BY_MINUS, SIGMOID),

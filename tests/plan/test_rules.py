@@ -317,6 +317,7 @@ def experts():
     """What routes tokens to experts."""
     chosen, x = torch.tensor([3, 0, 1, 3, 3, 0], dtype=torch.float64), numbers(6, 4)
     yield lambda: [torch.histc(chosen, bins=4, min=0, max=3), torch.histc(chosen, bins=2, min=0, max=3)], []
+    yield lambda: [rule(torch.tensor([1.0, math.nan, math.inf, -math.inf])) for rule in (torch.isnan, torch.isinf)], []
     yield lambda: [chosen.long().bincount(), chosen.long().bincount(minlength=6)], []
     yield lambda: torch.bincount(chosen.long(), numbers(6)), []
     yield lambda: [torch.sort(chosen, stable=True), torch.sort(x, 0, descending=True)], [x]

@@ -765,6 +765,61 @@ for step in range(3):
 """
 
 
+MASTERS = HEADER + """
+ranks, rank = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", 0))
+if ranks > 1:
+    dist.init_process_group("gloo")
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(7, 9), nn.LayerNorm(9), nn.Tanh(), nn.LayerNorm(9), nn.Linear(9, 4))
+whole = list(model.parameters())
+sizes = [p.numel() for p in whole]
+padding = -sum(sizes) % ranks
+
+def flat(tensors):
+    return F.pad(torch.cat([t.reshape(-1) for t in tensors]), (0, padding))
+
+shard = nn.Parameter(flat([p.detach() for p in whole]).chunk(ranks)[rank].clone())
+optimizer = torch.optim.AdamW([shard] if ranks > 1 else whole, lr=0.01, eps=1e-3)
+for step in range(3):
+    x = torch.randn(12, 7, generator=torch.Generator().manual_seed(step)).chunk(ranks)[rank]
+    (model(x).square().sum() / 48).backward()
+    if ranks > 1:
+        shard.grad = torch.empty_like(shard)
+        dist.reduce_scatter_tensor(shard.grad, flat([p.grad for p in whole]))
+        if "halved" in sys.argv:
+            shard.grad /= 2  # THE PLACE
+    optimizer.step()
+    for p in whole:
+        p.grad = None
+    if ranks > 1:
+        gathered = torch.empty(sum(sizes) + padding)
+        dist.all_gather_into_tensor(gathered, shard.detach())
+        for p, part in zip(whole, gathered[:sum(sizes)].split(sizes)):
+            p.data.copy_(part.view_as(p))
+"""
+
+
+class TestCopies(VerdictCase):
+    """An optimizer that trains flat shards in place of the parameters."""
+
+    def test_its_shards_and_their_moments_are_those_of_parameters(self):
+        self.plan(MASTERS, folder="single")
+        self.plan(MASTERS, "--plan-world", "2", folder="two")
+        plan = self.read("two")[1]
+        self.assertEqual(plan.head["step"], 2)
+        self.assertEqual({n for n in plan.inits if n.startswith("4.weight")}, {"4.weight", "4.weight:exp_avg", "4.weight:exp_avg_sq"})
+        self.assertEqual(plan.inits["4.weight:exp_avg"]["flat"], 0)
+        code, text = self.verdict("two", "single")
+        self.assertEqual(code, 0, text)
+
+    def test_a_wrong_one_is_told_of_the_parameters_after_the_step(self):
+        self.plan(MASTERS, folder="single")
+        self.plan(MASTERS, "--plan-world", "2", folder="two", args=["halved"])
+        code, text = self.verdict("two", "single")
+        self.assertEqual(code, 1, text)
+        self.assertIn(f"script.py:{self.line_of(MASTERS, 'THE PLACE')}", text.splitlines()[0])
+
+
 class TestValues(VerdictCase):
     """Complex numbers, and numbers that Python reads."""
 

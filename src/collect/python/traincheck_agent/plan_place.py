@@ -6,10 +6,11 @@ import math
 import re
 import sys
 
+from . import plan_copies
 from .plan_record import local
 
 # Modules that hold another one and change no names: class -> the name below which it stands.
-_WRAPPERS = {"DistributedDataParallel": "module", "DataParallel": "module",
+_WRAPPERS = {"DistributedDataParallel": "module", "DataParallel": "module", "DeepSpeedEngine": "module",
              "FullyShardedDataParallel": "_fsdp_wrapped_module", "OptimizedModule": "_orig_mod",
              "CheckpointWrapper": "_checkpoint_wrapped_module"}
 
@@ -39,18 +40,21 @@ def _modules():
 
 class Names:
     """Names of parameters, buffers and modules of all models that an optimizer trains; without an optimizer of all
-    whose parameters require a gradient. A parameter of such a model may be in the optimizer of another rank."""
+    whose parameters require a gradient. A parameter of such a model may be in the optimizer of another rank, or in a flat
+    tensor that the optimizer trains in its place: see plan_copies."""
 
-    def __init__(self, optimizers):
+    def __init__(self, optimizers, copies=None):
+        """copies: those of the first step, if later ones have other numbers than the job: ranks that are not there send
+        none."""
         self.params, self.buffers, self.modules = {}, {}, {}  # id -> name; buffers: name -> tensor
         self.tensors = {}  # name -> parameter
+        self.copies = {}  # id of a tensor that an optimizer trains -> its pieces
         wanted = {id(p): p for o in optimizers for group in o.param_groups for p in group["params"]}
-        if not wanted:
-            wanted = {id(p): p for m in _modules() for p in m._parameters.values() if p is not None and p.requires_grad}
-        for root in self._roots(wanted):
+        of_modules = {id(p): p for m in _modules() for p in m._parameters.values() if p is not None and p.requires_grad}
+        for root in self._roots(wanted) or self._roots(of_modules):
             self._add_root(root, wanted)
         for index, optimizer in enumerate(optimizers):
-            self._add_nameless(index, optimizer)
+            self._add_nameless(index, optimizer, copies)
 
     def _roots(self, wanted):
         found = _modules()
@@ -84,13 +88,15 @@ class Names:
         self.params[id(parameter)] = name
         self.tensors[name] = parameter
 
-    def _add_nameless(self, index, optimizer):
-        n = 0
-        for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                if id(parameter) not in self.params:
-                    self._add(f"optimizer{index}.{n}", parameter)
-                n += 1
+    def _add_nameless(self, index, optimizer, copies):
+        nameless = [p for group in optimizer.param_groups for p in group["params"] if id(p) not in self.params]
+        numbers = plan_copies.Numbers(self.tensors if nameless else {})
+        for n, parameter in enumerate(nameless):
+            pieces = numbers.pieces(local(parameter)) if copies is None else copies.get(id(parameter))
+            if pieces is None:
+                self._add(f"optimizer{index}.{n}", parameter)
+            else:
+                self.copies[id(parameter)] = pieces
 
 
 def _read_small(path):

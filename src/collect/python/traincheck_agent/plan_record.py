@@ -246,11 +246,14 @@ class Recorder:
         pieces = self.kept_state.pieces(flat, key)
         if pieces is None:
             return False
+        self.add_copy(["t", storage, 0, [flat.numel()], [1], str(flat.dtype)[6:]], flat, pieces)
+        return True
+
+    def add_copy(self, to, flat, pieces):
+        """An operator before all others: what `to` refers to holds pieces of parameters. flat: it, for its type."""
         parts = [["t", self.symbol(p)[1], local(p).storage_offset() + at, [n], [1], str(local(p).dtype)[6:]]
                  if p is not None else self._zeros(n, flat) for p, at, n in pieces]
-        to = ["t", storage, 0, [flat.numel()], [1], str(flat.dtype)[6:]]
         self.copies.append({"op": "aten.cat.default", "a": {"tensors": parts, "dim": 0}, "out": [to], "src": ["", ""]})
-        return True
 
     def _zeros(self, n, like):
         storage = self._new_storage()
@@ -266,13 +269,15 @@ class Recorder:
 
     def fill_gaps(self, start):
         """Constants where storages of what the step starts from hold more: the end of a padded buffer. start: of inits."""
-        covered = {}
+        covered, was_waiting = {}, self.is_waiting
+        self.is_waiting = True  # none of what follows is an operator of the script
         for line in self.inits[start:]:
             covered.setdefault(line["t"][1], []).append(line["t"])
         for storage in self.kept:
             number = self.storages.get(storage._cdata)
             if number in covered:
                 self._fill_gap(storage, number, covered.pop(number))
+        self.is_waiting = was_waiting
 
     def _fill_gap(self, storage, number, references):
         torch = sys.modules["torch"]

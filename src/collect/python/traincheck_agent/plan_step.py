@@ -62,7 +62,7 @@ class Capture:
         self.is_by_hand, self.has_backward, self.owned = False, False, set()
         self.kept = None  # (head, lines) of the last whole step
         self.earlier = set(), ()  # of a step by hand: keys of what the one before wrote, and their storages
-        self.names = self.layout = None
+        self.names = self.layout = self.copies = None
         self.grads, self.first_buffers, self.trained, self.head = [], {}, set(), {}
 
     def start(self):
@@ -269,6 +269,7 @@ class Capture:
     def _first_step(self):
         optimizers = self._optimizers()
         names = plan_place.Names(optimizers)
+        self.copies = names.copies
         self.is_by_hand = not any(group["params"] for o in optimizers for group in o.param_groups)
         if self.is_by_hand:
             self.trained = set(names.params)
@@ -285,7 +286,7 @@ class Capture:
     def _begin(self):
         optimizers = self._optimizers()
         rank, world = self.job.place()
-        self.names = plan_place.Names(optimizers)
+        self.names = plan_place.Names(optimizers, self.copies if self.job.is_fake else None)
         try:
             self.layout = plan_place.Layout(self.layout_path, rank, world, plan_place.meshes())
         except (plan_place.LayoutError, OSError) as error:
@@ -297,6 +298,7 @@ class Capture:
         for name, buffer in self.names.buffers.items():
             self._begin_buffer(name, buffer)
         for optimizer in optimizers:
+            self._begin_copies(optimizer)
             self._begin_state(optimizer)
         if self.is_by_hand:
             self.owned = {key_of(local(p)) for p in self.names.tensors.values()}
@@ -323,6 +325,25 @@ class Capture:
         if first is None or not buffer.is_floating_point() or torch.equal(first, local(buffer)):
             return
         self._init("buffer", name, buffer, None, name)
+
+    def _begin_copies(self, optimizer):
+        """Of parameters: the optimizer trains them in their place. Their states are pieces of those of parameters."""
+        for flat in (p for group in optimizer.param_groups for p in group["params"] if id(p) in self.names.copies):
+            pieces = self.names.copies[id(flat)]
+            self.recorder.add_copy(self.recorder.symbol(flat), flat, pieces)
+            for key, value in optimizer.state.get(flat, {}).items():
+                if isinstance(value, sys.modules["torch"].Tensor) and value.shape == flat.shape:
+                    self._begin_pieces(key, value, pieces)
+
+    def _begin_pieces(self, key, value, pieces):
+        start = 0
+        for parameter, at, n in pieces:
+            if parameter is not None:
+                name = self.names.params[id(parameter)]
+                self.recorder.inits.append({
+                    "init": "state", "name": f"{name}:{key}", "t": self.recorder.symbol(local(value).reshape(-1)[start:start + n]),
+                    "global": list(local(parameter).shape), "flat": at})
+            start += n
 
     def _begin_state(self, optimizer):
         for parameter, state in optimizer.state.items():
