@@ -70,6 +70,7 @@ add_library(traincheck_plain STATIC EXCLUDE_FROM_ALL ${lower})
 target_link_libraries(traincheck_plain
   PUBLIC $<IF:$<BOOL:${TC_SANITIZE_AGENT}>,tc_flags,tc_plain_flags> ${TC_CORE_LIBRARIES})
 set_target_properties(traincheck_plain PROPERTIES POSITION_INDEPENDENT_CODE ON)
+tc_whole_program(traincheck_plain)
 
 tc_sources(cli cli)
 add_library(traincheck_cli STATIC ${cli})
