@@ -147,7 +147,8 @@ int64_t tc_identity_tensor(PyObject *tensor)
     if (!k || k->serial)
         return k ? k->serial : 0;
     serial = serial_of_tensor(tensor);
-    k = find_known(tensor); /* it may have moved: a shield is Python */
+    if (!tc_tensor_is_exact(tensor)) /* it may have moved: a shield is Python */
+        k = find_known(tensor);
     if (k)
         k->serial = serial;
     return serial;

@@ -376,15 +376,12 @@ bool tc_layout_view(PyObject *tensor, struct tc_dlpack_view *out)
     return kind && read_view(impl, kind, out);
 }
 
-/* From dims to the words of the kind: the offset lies between. */
+/* From dims to the words of the kind, where the offset lies between; else 0. */
 static size_t n_printed(void)
 {
-    return at.dims < at.n && at.n + 3 - at.dims <= TC_LAYOUT_WORDS ? at.n + 3 - at.dims : 0;
-}
+    const bool is_printed = at.dims <= at.offset && at.offset < at.n;
 
-static bool is_printed(size_t place)
-{
-    return place >= at.dims && place < at.n;
+    return is_printed && at.n + 3 - at.dims <= TC_LAYOUT_WORDS ? at.n + 3 - at.dims : 0;
 }
 
 bool tc_layout_take(PyObject *tensor, struct tc_layout_print *out)
@@ -393,8 +390,8 @@ bool tc_layout_take(PyObject *tensor, struct tc_layout_print *out)
     const size_t n = n_printed();
     enum tc_answer grad;
 
-    if (!impl || !n || !is_printed(at.offset) || !kind_of(impl) ||
-        word_of(impl, at.dims) > N_INLINE || !pointer_at(impl, at.storage))
+    if (!impl || !n || !kind_of(impl) || word_of(impl, at.dims) > N_INLINE ||
+        !pointer_at(impl, at.storage))
         return false;
     grad = requires_grad(impl);
     out->impl = impl;
@@ -480,20 +477,14 @@ enum tc_answer tc_layout_is_leaf(PyObject *tensor)
     return has == TC_ANSWER_UNKNOWN ? has : has == TC_ANSWER_YES ? TC_ANSWER_NO : TC_ANSWER_YES;
 }
 
-bool tc_layout_piece(PyObject *tensor, int64_t *offset, int64_t *n)
+bool tc_layout_piece(PyObject *tensor, struct tc_layout_piece *out)
 {
     const void *impl = impl_of(tensor);
 
     if (!impl || !kind_of(impl))
         return false;
-    *offset = (int64_t)word_of(impl, at.offset);
-    *n = (int64_t)word_of(impl, at.n);
+    out->storage = word_of(impl, at.storage);
+    out->offset = (int64_t)word_of(impl, at.offset);
+    out->n = (int64_t)word_of(impl, at.n);
     return true;
-}
-
-uint64_t tc_layout_storage(PyObject *tensor)
-{
-    const void *impl = impl_of(tensor);
-
-    return impl && kind_of(impl) ? word_of(impl, at.storage) : 0;
 }

@@ -25,6 +25,12 @@ bool tc_layout_find_flag(PyObject *tensors, Py_ssize_t n_yes);
 
 /* All below are given tensors of no subclass, and leave no Python error. */
 
+/* What a tensor shows of its storage. */
+struct tc_layout_piece {
+    uint64_t storage; /* address of the StorageImpl; 0: unknown, or none */
+    int64_t offset, n;
+};
+
 /* What DLPack would say; false: unknown. */
 bool tc_layout_view(PyObject *tensor, struct tc_dlpack_view *out);
 /* Where a tensor is and all that makes it what it is, to see whether it still is. */
@@ -45,9 +51,7 @@ void tc_layout_meet(PyObject *tensor, const struct tc_dlpack_view *view);
 enum tc_answer tc_layout_is_literal(PyObject *tensor);
 enum tc_answer tc_layout_requires_grad(PyObject *tensor);
 enum tc_answer tc_layout_is_leaf(PyObject *tensor);
-/* Where its elements begin in its storage, and how many there are; false: unknown. */
-bool tc_layout_piece(PyObject *tensor, int64_t *offset, int64_t *n);
-/* The address of its StorageImpl; 0: unknown. */
-uint64_t tc_layout_storage(PyObject *tensor);
+/* False: unknown. */
+bool tc_layout_piece(PyObject *tensor, struct tc_layout_piece *out);
 
 #endif /* TC_COLLECT_LAYOUT_H */

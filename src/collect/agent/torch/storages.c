@@ -9,6 +9,7 @@
  */
 #include "collect/agent/torch/storages.h"
 
+#include "base/arena.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "collect/agent/torch/counts.h"
@@ -19,18 +20,21 @@
 
 /* What some tensor showed of a storage. Most storages show one piece. */
 struct storage {
-    uint64_t address;
+    uint64_t address;             /* 0: none stands here */
     uint64_t first, first_number; /* 0: none yet */
-    struct tc_map others;
+    struct tc_map *others;        /* NULL: none */
 };
 
 static struct {
     PyObject *is_over, *let_go; /* of torch.UntypedStorage, by address; NULL: no storage is known */
 } ask;
 
-static TC_VEC(struct storage) all;
-static struct tc_map by_address;
-static size_t sweep_at = MIN_SWEPT;
+/* A storage stands at the first free place from that of its address on; half of them are free. */
+static struct {
+    struct storage *places;
+    size_t n, cap; /* a power of two */
+} all;
+static size_t sweep_at; /* storages */
 
 void tc_storages_init(PyObject *torch)
 {
@@ -76,53 +80,63 @@ static bool is_over(uint64_t address)
 static void let_go(struct storage *storage)
 {
     Py_XDECREF(call_of_torch(ask.let_go, storage->address));
-    if (storage->others.cap)
-        tc_map_release(&storage->others);
+    if (storage->others)
+        tc_map_release(storage->others);
+    tc_free(storage->others);
+    storage->address = 0;
+}
+
+/* The place of the storage, or that to put it into. */
+static struct storage *place_of(uint64_t address)
+{
+    const size_t mask = all.cap - 1;
+    size_t i = (size_t)tc_hash_mix(0, address, 0) & mask;
+
+    while (all.places[i].address && all.places[i].address != address)
+        i = (i + 1) & mask;
+    return &all.places[i];
+}
+
+/* Puts those that are left into places of their own. */
+static void spread(struct storage *from, size_t cap)
+{
+    all.cap = MIN_SWEPT;
+    while (all.cap < 2 * sweep_at)
+        all.cap *= 2;
+    all.places = tc_calloc(all.cap, sizeof(*all.places));
+    for (size_t i = 0; i < cap; i++)
+        if (from[i].address)
+            *place_of(from[i].address) = from[i];
+    tc_free(from);
 }
 
 static void sweep(void)
 {
-    size_t n = 0;
-
-    tc_map_clear(&by_address);
-    for (size_t i = 0; i < all.n; i++) {
-        if (is_over(all.items[i].address)) {
-            let_go(&all.items[i]);
-            continue;
+    for (size_t i = 0; i < all.cap; i++)
+        if (all.places[i].address && is_over(all.places[i].address)) {
+            let_go(&all.places[i]);
+            all.n--;
         }
-        tc_map_put(&by_address, all.items[i].address, n);
-        all.items[n++] = all.items[i];
-    }
-    all.n = n;
-    sweep_at = 2 * n > MIN_SWEPT ? 2 * n : MIN_SWEPT;
+    sweep_at = 2 * all.n > MIN_SWEPT ? 2 * all.n : MIN_SWEPT;
+    spread(all.places, all.cap);
 }
 
 /* ---- look-up ---- */
 
-static struct storage *add(uint64_t address)
+static struct storage *add(struct storage *place, uint64_t address)
 {
-    const struct storage fresh = {.address = address};
-
-    tc_map_put(&by_address, address, all.n);
-    tc_vec_push(&all, fresh);
-    return &all.items[all.n - 1];
+    place->address = address;
+    all.n++;
+    return place;
 }
 
-static struct storage *find(uint64_t address)
+static struct storage *find_read(uint64_t address)
 {
-    uint64_t i;
+    struct storage *place = place_of(address);
 
-    return tc_map_get(&by_address, address, &i) ? &all.items[i] : NULL;
-}
-
-static struct storage *find_read(PyObject *tensor)
-{
-    const uint64_t address = tc_layout_storage(tensor);
-    struct storage *known = address ? find(address) : NULL;
-
-    if (!known && address && tc_counts_hold(address))
-        known = add(address);
-    return known;
+    if (place->address)
+        return place;
+    return tc_counts_hold(address) ? add(place, address) : NULL;
 }
 
 /* torch gives its address together with a weak reference, of which one is enough. */
@@ -131,18 +145,18 @@ static struct storage *find_asked(PyObject *tensor)
     PyObject *storage = tc_tensor_call(tensor, TC_ATTRIBUTE_untyped_storage);
     PyObject *number = storage ? PyObject_CallMethod(storage, "_weak_ref", NULL) : NULL;
     const uint64_t address = number ? (uint64_t)(uintptr_t)PyLong_AsVoidPtr(number) : 0;
-    struct storage *known = NULL;
+    struct storage *place = NULL;
 
     PyErr_Clear();
     if (address)
-        known = find(address);
-    if (known)
+        place = place_of(address);
+    if (place && place->address)
         Py_XDECREF(call_of_torch(ask.let_go, address));
-    else if (address)
-        known = add(address);
+    else if (place)
+        add(place, address);
     Py_XDECREF(number);
     Py_XDECREF(storage);
-    return known;
+    return place;
 }
 
 static uint64_t *number_at(struct storage *storage, uint64_t piece)
@@ -151,23 +165,25 @@ static uint64_t *number_at(struct storage *storage, uint64_t piece)
 
     if (!storage->first_number)
         storage->first = piece;
-    return storage->first == piece ? &storage->first_number
-                                   : tc_map_at(&storage->others, piece, &is_new);
+    if (storage->first == piece)
+        return &storage->first_number;
+    if (!storage->others)
+        storage->others = tc_calloc(1, sizeof(*storage->others));
+    return tc_map_at(storage->others, piece, &is_new);
 }
 
 uint64_t *tc_storage_piece(PyObject *tensor)
 {
-    const bool is_exact = tc_tensor_is_exact(tensor);
+    struct tc_layout_piece at = {0};
     struct storage *known = NULL;
-    int64_t offset, n;
 
-    if (!ask.is_over || !ask.let_go || !tc_tensor_piece(tensor, &offset, &n))
+    if (!ask.is_over || !ask.let_go || !tc_tensor_piece(tensor, &at))
         return NULL;
     if (all.n >= sweep_at)
         sweep();
-    if (is_exact)
-        known = find_read(tensor);
+    if (at.storage)
+        known = find_read(at.storage);
     if (!known)
         known = find_asked(tensor);
-    return known ? number_at(known, tc_hash_mix(0, (uint64_t)offset, (uint64_t)n)) : NULL;
+    return known ? number_at(known, tc_hash_mix(0, (uint64_t)at.offset, (uint64_t)at.n)) : NULL;
 }

@@ -240,9 +240,9 @@ static bool has_shape(const struct tc_dlpack_view *view, const struct tc_tensor 
 bool tc_tensor_is_unlike(PyObject *tensor, const struct tc_tensor *as)
 {
     struct tc_dlpack_view view;
-    int64_t offset, n;
+    struct tc_layout_piece at;
 
-    if (was_wrapped || !tc_tensor_is_exact(tensor) || !tc_layout_piece(tensor, &offset, &n))
+    if (was_wrapped || !tc_tensor_is_exact(tensor) || !tc_layout_piece(tensor, &at))
         return false;
     return (size_t)n != as->n || (tc_layout_view(tensor, &view) && !has_shape(&view, as));
 }
@@ -315,18 +315,19 @@ static const void *address_of(PyObject *tensor)
     return address;
 }
 
-bool tc_tensor_piece(PyObject *tensor, int64_t *offset, int64_t *n)
+bool tc_tensor_piece(PyObject *tensor, struct tc_layout_piece *out)
 {
     struct tc_tensor t;
 
-    if (tc_tensor_is_exact(tensor) && tc_layout_piece(tensor, offset, n))
+    if (tc_tensor_is_exact(tensor) && tc_layout_piece(tensor, out))
         return true;
     if (!read_shape(tensor, &t)) {
         PyErr_Clear();
         return false;
     }
-    *n = (int64_t)t.n;
-    *offset = number(tc_tensor_call(tensor, TC_ATTRIBUTE_storage_offset));
+    out->storage = 0;
+    out->n = (int64_t)t.n;
+    out->offset = number(tc_tensor_call(tensor, TC_ATTRIBUTE_storage_offset));
     return true;
 }
 
@@ -335,13 +336,13 @@ bool tc_tensor_piece(PyObject *tensor, int64_t *offset, int64_t *n)
 static const void *memory_of(PyObject *tensor, const struct tc_tensor *as)
 {
     const char *address = as->address ? as->address : address_of(tensor);
-    int64_t offset, n;
+    struct tc_layout_piece at;
 
     if (!address || (uintptr_t)address >= MAX_OFFSET)
         return address;
-    if (!tc_tensor_is_exact(tensor) || !tc_layout_piece(tensor, &offset, &n))
-        offset = number(tc_tensor_call(tensor, TC_ATTRIBUTE_storage_offset));
-    return (uintptr_t)address == (uint64_t)offset * as->dtype->item_size ? NULL : address;
+    if (!tc_tensor_is_exact(tensor) || !tc_layout_piece(tensor, &at))
+        at.offset = number(tc_tensor_call(tensor, TC_ATTRIBUTE_storage_offset));
+    return (uintptr_t)address == (uint64_t)at.offset * as->dtype->item_size ? NULL : address;
 }
 
 bool tc_tensor_is_emptied(PyObject *tensor, const struct tc_tensor *as)

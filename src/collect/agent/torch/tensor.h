@@ -66,9 +66,8 @@ PyObject *tc_tensor_body(PyObject *tensor);
 bool tc_tensor_is_leaf(PyObject *tensor);
 /* "strided", "sparse_coo", ...; lives for ever. */
 const char *tc_tensor_layout(PyObject *tensor);
-/* Which elements of its storage it shows: where they begin, and how many there are. False if that
- * cannot be known. */
-bool tc_tensor_piece(PyObject *tensor, int64_t *offset, int64_t *n);
+/* Which elements of its storage it shows. False if that cannot be known. */
+bool tc_tensor_piece(PyObject *tensor, struct tc_layout_piece *out);
 /* Address of the contents and count of in-place changes; both 0 where unknown. */
 void tc_tensor_version(PyObject *tensor, uint64_t *address, int64_t *version);
 /* New reference to .grad, NULL if there is none. */
