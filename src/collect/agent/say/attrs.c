@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "collect/agent/say/said.h"
+#include "collect/agent/say/anew.h"
 #include "collect/agent/say/scalar.h"
 #include "collect/agent/torch/modules.h"
 
@@ -82,7 +82,7 @@ static uint64_t version_of(PyObject *dict)
 static void keep(struct told *told, PyObject *dict, uint64_t version, const char *text, size_t size)
 {
     told->dict = NULL;
-    if (!version || size > MAX_TOLD || tc_said_is_off())
+    if (!version || size > MAX_TOLD || tc_anew_always())
         return;
     told->dict = dict;
     told->version = version;

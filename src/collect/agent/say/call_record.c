@@ -120,7 +120,7 @@ static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
     struct tc_operands operands;
     struct tc_asked asked = {.is_batch = span->is_root};
 
-    operands.n = 0;
+    operands.n = operands.n_names = 0;
     asked.is_brief =
         tc_role_has(span->api->role, TC_TRAIT_APART) || span->api->role == TC_ROLE_DRAW;
     asked.is_outside = tc_role_has(span->api->role, TC_TRAIT_OUTSIDE);

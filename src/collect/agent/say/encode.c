@@ -32,8 +32,9 @@ struct encoder {
     struct tc_strbuf *out;
     int depth;
     const struct tc_asked *asked;
-    bool is_member; /* the value of a dict's key */
-    size_t n_name;  /* bytes of name; SIZE_MAX: it is not wanted, or does not fit */
+    bool is_member;    /* the value of a dict's key */
+    size_t n_name;     /* bytes of name; SIZE_MAX: it is not wanted, or does not fit */
+    const char *given; /* the name, as long as no part is added; else NULL */
     char name[TC_MAX_OPERAND_NAME];
 };
 
@@ -66,6 +67,9 @@ static size_t enter_part(struct encoder *e, const char *part, size_t size)
     size_t before = e->n_name;
 
     if (before == SIZE_MAX)
+    if (e->given)
+        memcpy(e->name, e->given, before);
+    e->given = NULL;
         return before;
     if (before + size + 2 > sizeof(e->name)) {
         e->n_name = SIZE_MAX;
@@ -73,7 +77,6 @@ static size_t enter_part(struct encoder *e, const char *part, size_t size)
     }
     memcpy(e->name + before, part, size);
     e->n_name = before + size;
-    e->name[e->n_name] = '\0';
     return before;
 }
 
@@ -102,8 +105,6 @@ static size_t enter_member(struct encoder *e, PyObject *key)
 static void leave(struct encoder *e, size_t before)
 {
     e->n_name = before;
-    if (before != SIZE_MAX)
-        e->name[before] = '\0';
 }
 
 /* The bytes of the name stay as they are: to clear them would cost more than small values do. */
@@ -115,10 +116,11 @@ static void start(struct encoder *e, struct tc_strbuf *out, const char *name,
     e->asked = asked;
     e->is_member = false;
     e->n_name = SIZE_MAX;
-    if (!name || !asked || !asked->operands)
-        return;
-    e->n_name = 0;
-    enter_part(e, name, strlen(name));
+    e->given = name;
+    if (name && asked && asked->operands)
+        e->n_name = strlen(name);
+    if (e->n_name + 2 > sizeof(e->name))
+        e->n_name = SIZE_MAX;
 }
 
 /* ---- values ---- */
@@ -126,7 +128,7 @@ static void start(struct encoder *e, struct tc_strbuf *out, const char *name,
 static void put_operand(struct encoder *e, PyObject *value, const struct tc_tensor *t)
 {
     if (e->n_name != SIZE_MAX)
-        tc_operands_put(e->asked->operands, value, t, e->name);
+        tc_operands_put(e->asked->operands, value, t, e->given ? e->given : e->name, e->n_name);
 }
 
 static void add_content(struct encoder *e, PyObject *value, const struct tc_tensor *t,
@@ -409,7 +411,7 @@ static void encode_slice(struct encoder *e, PyObject *value)
 
 static void encode_object(struct encoder *e, PyObject *value, bool is_root)
 {
-    const struct tc_class *class = tc_class_of(Py_TYPE(value));
+    const struct tc_class *class = tc_tensor_is_exact(value) ? NULL : tc_class_of(Py_TYPE(value));
     PyObject *dict;
 
     if (!class) {

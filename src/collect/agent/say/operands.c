@@ -12,9 +12,11 @@
 #include <string.h>
 
 #include "collect/agent/look/look.h"
+#include "collect/agent/say/anew.h"
 #include "collect/agent/say/line.h"
 
 #define EQUAL_KEY ",\"equal\":["
+#define ALIAS_KEY ",\"alias\":["
 
 /* Elements of tensors that are read. To compare two costs a pass where they are equal alone. */
 #define MAX_READ ((size_t)1 << 21)
@@ -28,16 +30,19 @@ enum relation {
 };
 
 void tc_operands_put(struct tc_operands *operands, PyObject *tensor, const struct tc_tensor *as,
-                     const char *name)
+                     const char *name, size_t n_name)
 {
     struct tc_call_operand *operand = &operands->items[operands->n];
+    char *const kept = operands->names + operands->n_names;
 
     if (operands->n == TC_MAX_OPERANDS || as->n == 0)
         return;
     operands->n++;
     operand->tensor = Py_NewRef(tensor);
     operand->as = *as;
-    memcpy(operand->name, name, strlen(name) + 1);
+    operand->name = memcpy(kept, name, n_name);
+    kept[n_name] = '\0';
+    operands->n_names += n_name + 1;
 }
 
 static bool is_like(const struct tc_tensor *a, const struct tc_tensor *b)
@@ -88,36 +93,13 @@ static enum relation compare(const struct tc_call_operand *a, const struct tc_ca
     return found;
 }
 
-/* The names of operands are few, and told as they were told last. */
-static void add_name(struct tc_strbuf *out, const char *name)
-{
-    static struct {
-        size_t n_name, size; /* 0: none yet */
-        char name[24], json[32];
-    } told[64];
-    const size_t n = strlen(name), i = (n * 31 + (unsigned char)name[n ? n - 1 : 0]) % 64;
-    const size_t at = out->size;
-
-    if (n && told[i].n_name == n && memcmp(told[i].name, name, n) == 0) {
-        tc_strbuf_add(out, told[i].json, told[i].size);
-        return;
-    }
-    tc_strbuf_add_json(out, name, n);
-    if (n > sizeof(told[i].name) || out->size - at > sizeof(told[i].json))
-        return;
-    told[i].n_name = n;
-    told[i].size = out->size - at;
-    memcpy(told[i].name, name, n);
-    memcpy(told[i].json, out->text + at, told[i].size);
-}
-
 static void add_pair(struct tc_strbuf *out, const struct tc_call_operand *a,
                      const struct tc_call_operand *b)
 {
     tc_strbuf_addc(out, '[');
-    add_name(out, a->name);
+    tc_strbuf_add_json(out, a->name, strlen(a->name));
     tc_strbuf_addc(out, ',');
-    add_name(out, b->name);
+    tc_strbuf_add_json(out, b->name, strlen(b->name));
     tc_strbuf_addc(out, ']');
 }
 
@@ -160,26 +142,89 @@ static void ask_pairs(struct tc_strbuf *out, const struct tc_operands *operands,
     tc_line_close_list();
 }
 
+/* What was told last of operands of these names, of which the same was found. */
+#define N_TOLD    64
+#define MAX_KEY   112
+#define MAX_TEXT  128
+#define MAX_FOUND 16
+
+struct told {
+    size_t n_names, n_found, size; /* n_found 0: none yet */
+    unsigned char found[MAX_FOUND];
+    char names[MAX_KEY], text[MAX_TEXT];
+};
+
+static struct told *told_of(const struct tc_operands *operands, const unsigned char *found,
+                            size_t n_found)
+{
+    static struct told all[N_TOLD];
+    size_t hash = operands->n_names;
+
+    for (size_t i = 0; i < n_found; i++)
+        hash = hash * 5 + found[i];
+    return &all[(hash ^ hash >> 6) % N_TOLD];
+}
+
+static bool is_told(const struct told *told, const struct tc_operands *operands,
+                    const unsigned char *found, size_t n_found)
+{
+    return told->n_found == n_found && told->n_names == operands->n_names &&
+           memcmp(told->found, found, n_found) == 0 &&
+           memcmp(told->names, operands->names, operands->n_names) == 0;
+}
+
+static void keep_told(struct told *told, const struct tc_operands *operands,
+                      const unsigned char *found, size_t n_found, const char *text, size_t size)
+{
+    if (n_found > MAX_FOUND || operands->n_names > MAX_KEY || size > MAX_TEXT || tc_anew_always())
+        return;
+    told->n_found = n_found;
+    told->n_names = operands->n_names;
+    told->size = size;
+    memcpy(told->found, found, n_found);
+    memcpy(told->names, operands->names, operands->n_names);
+    memcpy(told->text, text, size);
+}
+
+static bool has(const unsigned char *found, size_t n, enum relation wanted)
+{
+    return memchr(found, (int)wanted, n) != NULL;
+}
+
+/* Of operands that no device is asked of. */
+static void add_found(struct tc_strbuf *out, const struct tc_operands *operands,
+                      const unsigned char *found, size_t n)
+{
+    struct told *told = told_of(operands, found, n);
+    const size_t at = out->size;
+
+    if (is_told(told, operands, found, n)) {
+        tc_strbuf_add(out, told->text, told->size);
+        return;
+    }
+    if (has(found, n, DIFFERENT) || has(found, n, EQUAL))
+        add_pairs(out, EQUAL_KEY, operands, found, EQUAL, true);
+    add_pairs(out, ALIAS_KEY, operands, found, ALIAS, false);
+    keep_told(told, operands, found, n, out->text + at, out->size - at);
+}
+
 void tc_operands_add(struct tc_strbuf *out, struct tc_operands *operands)
 {
     unsigned char found[TC_MAX_OPERANDS * (TC_MAX_OPERANDS - 1) / 2];
-    size_t at = 0;
-    bool is_compared = false, has_questions = false, is_shared_any = false;
+    size_t n = 0;
+    bool has_questions = false;
 
     for (size_t i = 0; i < operands->n; i++)
         for (size_t k = i + 1; k < operands->n; k++) {
-            enum relation r = compare(&operands->items[i], &operands->items[k]);
-            is_compared |= r == DIFFERENT || r == EQUAL;
-            has_questions |= r == ASKED;
-            is_shared_any |= r == ALIAS;
-            found[at++] = (unsigned char)r;
+            found[n] = (unsigned char)compare(&operands->items[i], &operands->items[k]);
+            has_questions |= found[n++] == ASKED;
         }
-    if (has_questions)
+    if (has_questions) {
         ask_pairs(out, operands, found);
-    else if (is_compared)
-        add_pairs(out, EQUAL_KEY, operands, found, EQUAL, true);
-    if (is_shared_any)
-        add_pairs(out, ",\"alias\":[", operands, found, ALIAS, false);
+        add_pairs(out, ALIAS_KEY, operands, found, ALIAS, false);
+    } else if (n) {
+        add_found(out, operands, found, n);
+    }
     while (operands->n)
         Py_DECREF(operands->items[--operands->n].tensor);
 }

@@ -13,18 +13,20 @@
 struct tc_call_operand {
     PyObject *tensor;
     struct tc_tensor as;
-    char name[TC_MAX_OPERAND_NAME];
+    const char *name;
 };
 
-/* On the C stack of the call: only n has to be set, to 0. */
+/* On the C stack of the call: only n and n_names have to be set, to 0. */
 struct tc_operands {
     size_t n;
     struct tc_call_operand items[TC_MAX_OPERANDS];
+    size_t n_names; /* bytes of names, each of which ends in a zero */
+    char names[TC_MAX_OPERANDS * TC_MAX_OPERAND_NAME];
 };
 
-/* "args.batch[0]"; those above the first 16 are left out. */
+/* "args.batch[0]", of n_name bytes; those above the first 16 are left out. */
 void tc_operands_put(struct tc_operands *operands, PyObject *tensor, const struct tc_tensor *as,
-                     const char *name);
+                     const char *name, size_t n_name);
 /* Append ,"equal":[...] and ,"alias":[...] as docs/trace-format.md says, and let go of them all. */
 void tc_operands_add(struct tc_strbuf *out, struct tc_operands *operands);
 

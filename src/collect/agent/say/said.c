@@ -4,16 +4,14 @@
  *
  * A text is of one serial, one class, one place in memory, one shape, and of elements that are
  * compared each time; where more than a few elements are told it is not kept. An entry that is of
- * another tensor gives way. TRAINCHECK_TEST_ANEW has all said anew, for tests that compare both.
+ * another tensor gives way.
  */
 #include "collect/agent/say/said.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "collect/agent/say/anew.h"
 #include "collect/agent/torch/identity.h"
-
-#define TEST_VARIABLE "TRAINCHECK_TEST_ANEW"
 
 #define N_SAID   64
 #define MAX_TEXT 256
@@ -36,15 +34,6 @@ static struct said all[N_SAID];
 static struct said *place_of(const PyObject *tensor)
 {
     return &all[(uintptr_t)tensor / 16 % N_SAID];
-}
-
-bool tc_said_is_off(void)
-{
-    static int off = -1;
-
-    if (off < 0)
-        off = getenv(TEST_VARIABLE) != NULL;
-    return off;
 }
 
 static bool is_read_as(PyObject *tensor, const struct said *said)
@@ -90,7 +79,7 @@ void tc_said_keep(PyObject *tensor, int64_t serial, const struct tc_tensor *as, 
 {
     struct said *said = place_of(tensor);
 
-    if (size > MAX_TEXT || tc_said_is_off())
+    if (size > MAX_TEXT || tc_anew_always())
         return;
     said->tensor = NULL;
     if (!tc_content_take(tensor, as, &said->content))

@@ -10,8 +10,6 @@
 
 #include "collect/agent/say/content.h"
 
-/* All is to be said anew: for tests that compare both. */
-bool tc_said_is_off(void);
 /* Append what was said of the tensor: as it was read then, or NULL if something is not as it was.
  * It is asked for what lasts. */
 const struct tc_tensor *tc_said_again(struct tc_strbuf *out, PyObject *tensor);
