@@ -10,6 +10,7 @@
 
 #include "base/fs.h"
 #include "base/strbuf.h"
+#include "collect/agent/say/shorthand.h"
 #include "collect/agent/say/sink.h"
 #include "trace/zio.h"
 
@@ -107,6 +108,45 @@ static void held_lines_can_get_another_step(void **state)
     tc_sink_release(NULL, 0);
     tc_sink_close();
     assert_file("{\"x\":1,\"step\":9 ,\"y\":2}\n{\"z\":3}\n");
+}
+
+/* With numbers whose bytes end a line, mark a number, or are zero. */
+static void put_in_shorthand(int64_t step)
+{
+    static const int64_t numbers[] = {0,  '\n',      TC_SHORTHAND_MARK, 0x0a01000a,
+                                      -1, INT64_MAX, INT64_MIN};
+    struct tc_strbuf line = TC_STRBUF_INIT;
+    size_t step_at;
+
+    tc_strbuf_adds(&line, "{\"n\":[");
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        tc_shorthand_add_int(&line, numbers[i]);
+        tc_strbuf_addc(&line, ',');
+    }
+    tc_strbuf_adds(&line, "7],\"step\":");
+    step_at = line.size;
+    tc_strbuf_add_int(&line, step);
+    tc_strbuf_adds(&line, ",\"m\":");
+    tc_shorthand_add_int(&line, 10);
+    tc_strbuf_adds(&line, "}\n");
+    tc_sink_put(line.text, line.size, step_at);
+    tc_strbuf_release(&line);
+}
+
+#define NUMBERS "{\"n\":[0,10,1,167837706,-1,9223372036854775807,-9223372036854775808,7],"
+
+static void numbers_in_shorthand_have_their_digits_in_the_file(void **state)
+{
+    (void)state;
+    open_sink(1 << 20, false);
+    put_in_shorthand(3);
+    put("{\"z\":3}\n");
+    tc_sink_hold();
+    put_in_shorthand(14);
+    tc_sink_relabel(5);
+    tc_sink_release(NULL, 0);
+    tc_sink_close();
+    assert_file(NUMBERS "\"step\":3,\"m\":10}\n{\"z\":3}\n" NUMBERS "\"step\":5 ,\"m\":10}\n");
 }
 
 static void a_flush_brings_lines_to_the_file(void **state)
@@ -264,6 +304,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(held_lines_stand_after_what_releases_them, setup, teardown),
         cmocka_unit_test_setup_teardown(held_lines_can_get_another_step, setup, teardown),
+        cmocka_unit_test_setup_teardown(numbers_in_shorthand_have_their_digits_in_the_file, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_flush_brings_lines_to_the_file, setup, teardown),
         cmocka_unit_test_setup_teardown(the_first_line_is_in_the_file_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(after_a_pause_lines_go_on, setup, teardown),

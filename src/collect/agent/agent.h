@@ -82,8 +82,10 @@ enum tc_stage {
 #define TC_API_NOISE      0x4000u /* what it returns was drawn: its digest is recorded */
 
 struct tc_api {
-    char *fn;       /* as JSON string */
-    size_t n_fn;    /* bytes of it */
+    char *fn;    /* as JSON string */
+    size_t n_fn; /* bytes of it */
+    char *head;  /* how its `call` records begin (say/call_record.c), or NULL */
+    size_t n_head;
     char *defaults; /* as JSON object, or NULL */
     enum tc_role role;
     unsigned flags;

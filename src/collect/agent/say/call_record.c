@@ -17,6 +17,7 @@
 #include "collect/agent/say/line.h"
 #include "collect/agent/say/params_record.h"
 #include "collect/agent/say/queue.h"
+#include "collect/agent/say/shorthand.h"
 #include "collect/agent/torch/classes.h"
 #include "collect/agent/torch/modes.h"
 
@@ -100,12 +101,12 @@ static void add_place(struct tc_thread *thread, struct tc_strbuf *out)
 
     if (thread->number) {
         tc_strbuf_adds(out, ",\"th\":");
-        tc_strbuf_add_int(out, thread->number);
+        tc_shorthand_add_int(out, thread->number);
     }
     tc_line_add_step(thread, out);
     if (parent) {
         tc_strbuf_adds(out, ",\"parent\":");
-        tc_strbuf_add_int(out, parent->id);
+        tc_shorthand_add_int(out, parent->id);
     }
     if (is_outside(thread))
         tc_frames_add(out);
@@ -142,18 +143,34 @@ static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
     tc_agent.stats = has_stats;
 }
 
+/* The line of a call up to its time, with noughts for both numbers. */
+#define BEFORE_ID "{\"type\":\"call\",\"id\":"
+
+static void make_head(struct tc_api *api)
+{
+    struct tc_strbuf head = TC_STRBUF_INIT;
+
+    tc_strbuf_adds(&head, BEFORE_ID);
+    tc_shorthand_add_int(&head, 0);
+    tc_strbuf_adds(&head, ",\"fn\":");
+    tc_strbuf_add(&head, api->fn, api->n_fn);
+    tc_strbuf_adds(&head, ",\"t\":");
+    tc_shorthand_add_int(&head, 0);
+    api->n_head = head.size;
+    api->head = tc_strbuf_take(&head);
+}
+
 void tc_record_call(struct tc_thread *thread, const struct tc_span *span)
 {
     struct tc_strbuf *out = &thread->line;
 
     announce(thread, span->api);
     tc_line_begin(thread);
-    tc_strbuf_adds(out, "{\"type\":\"call\",\"id\":");
-    tc_strbuf_add_int(out, span->id);
-    tc_strbuf_adds(out, ",\"fn\":");
-    tc_strbuf_add(out, span->api->fn, span->api->n_fn);
-    tc_strbuf_adds(out, ",\"t\":");
-    tc_strbuf_add_int(out, tc_agent_now());
+    if (!span->api->head)
+        make_head(span->api);
+    tc_strbuf_add(out, span->api->head, span->api->n_head);
+    tc_shorthand_set_int(out, sizeof(BEFORE_ID) - 1, span->id);
+    tc_shorthand_set_int(out, span->api->n_head - TC_SHORTHAND_SIZE, tc_agent_now());
     add_place(thread, out);
     add_operands(out, span);
     add_context(out);
@@ -170,9 +187,9 @@ static inline struct tc_strbuf *begin_end(struct tc_thread *thread, const char *
     struct tc_strbuf *out = tc_line_begin(thread);
 
     tc_strbuf_adds(out, head);
-    tc_strbuf_add_int(out, span->id);
+    tc_shorthand_add_int(out, span->id);
     tc_strbuf_adds(out, ",\"t\":");
-    tc_strbuf_add_int(out, tc_agent_now());
+    tc_shorthand_add_int(out, tc_agent_now());
     return out;
 }
 

@@ -18,7 +18,9 @@
 #include "collect/agent/say/names.h"
 #include "collect/agent/say/said.h"
 #include "collect/agent/say/scalar.h"
+#include "collect/agent/say/shorthand.h"
 #include "collect/agent/say/stats.h"
+#include "collect/agent/say/tensor_form.h"
 #include "collect/agent/torch/classes.h"
 #include "collect/agent/torch/identity.h"
 #include "collect/agent/torch/ours.h"
@@ -40,23 +42,16 @@ struct encoder {
 
 static void encode(struct encoder *e, PyObject *value);
 
-void tc_encode_shape(struct tc_strbuf *out, const struct tc_tensor *tensor)
+/* What nothing is asked of may be no line. */
+static void add_id(const struct encoder *e, int64_t serial)
 {
-    tc_strbuf_addc(out, '[');
-    for (size_t i = 0; i < tensor->n_dims; i++) {
-        if (i)
-            tc_strbuf_addc(out, ',');
-        tc_strbuf_add_int(out, tensor->shape[i]);
-    }
-    tc_strbuf_addc(out, ']');
-}
-
-static void add_id(struct tc_strbuf *out, int64_t serial)
-{
-    if (serial) {
-        tc_strbuf_adds(out, ",\"id\":");
-        tc_strbuf_add_int(out, serial);
-    }
+    if (!serial)
+        return;
+    tc_strbuf_adds(e->out, ",\"id\":");
+    if (e->asked)
+        tc_shorthand_add_int(e->out, serial);
+    else
+        tc_strbuf_add_int(e->out, serial);
 }
 
 /* ---- names of operands within others ---- */
@@ -67,14 +62,14 @@ static size_t enter_part(struct encoder *e, const char *part, size_t size)
     size_t before = e->n_name;
 
     if (before == SIZE_MAX)
-    if (e->given)
-        memcpy(e->name, e->given, before);
-    e->given = NULL;
         return before;
     if (before + size + 2 > sizeof(e->name)) {
         e->n_name = SIZE_MAX;
         return before;
     }
+    if (e->given)
+        memcpy(e->name, e->given, before);
+    e->given = NULL;
     memcpy(e->name + before, part, size);
     e->n_name = before + size;
     return before;
@@ -146,75 +141,6 @@ static bool is_named(const struct encoder *e)
     return e->asked && e->asked->is_named && !e->depth;
 }
 
-/* What tensors of the CPU are, as it was written last of one like this. */
-#define N_FORMS       64
-#define MAX_FORM_DIMS 4
-#define MAX_FORM      128
-
-struct form {
-    const struct tc_dtype *dtype; /* NULL: none yet */
-    size_t n_dims;
-    int64_t shape[MAX_FORM_DIMS];
-    bool requires_grad;
-    size_t size;
-    char text[MAX_FORM];
-};
-
-static void write_form(struct tc_strbuf *out, const struct tc_tensor *t)
-{
-    tc_strbuf_adds(out, ",\"shape\":");
-    tc_encode_shape(out, t);
-    tc_strbuf_adds(out, ",\"dtype\":\"");
-    tc_strbuf_adds(out, t->dtype->name);
-    tc_strbuf_adds(out, "\",\"device\":\"");
-    tc_strbuf_adds(out, t->device);
-    tc_strbuf_adds(out,
-                   t->requires_grad ? "\",\"requires_grad\":true" : "\",\"requires_grad\":false");
-}
-
-static struct form *form_of(const struct tc_tensor *t)
-{
-    static struct form forms[N_FORMS];
-    uint64_t hash = (uintptr_t)t->dtype / sizeof(*t->dtype) * 2 + t->requires_grad;
-
-    for (size_t i = 0; i < t->n_dims; i++)
-        hash = hash * 31 + (uint64_t)t->shape[i];
-    return &forms[(hash ^ hash >> 6) % N_FORMS];
-}
-
-static bool is_form(const struct form *form, const struct tc_tensor *t)
-{
-    if (form->dtype != t->dtype || form->n_dims != t->n_dims ||
-        form->requires_grad != t->requires_grad)
-        return false;
-    for (size_t i = 0; i < t->n_dims; i++)
-        if (form->shape[i] != t->shape[i])
-            return false;
-    return true;
-}
-
-static void add_form(struct tc_strbuf *out, const struct tc_tensor *t)
-{
-    struct form *form = form_of(t);
-    const size_t at = out->size;
-
-    if (!t->on_cpu || t->n_dims > MAX_FORM_DIMS) {
-        write_form(out, t);
-    } else if (is_form(form, t)) {
-        tc_strbuf_add(out, form->text, form->size);
-    } else {
-        write_form(out, t);
-        if (out->size - at > MAX_FORM)
-            return;
-        *form = (struct form){.dtype = t->dtype,
-                              .n_dims = t->n_dims,
-                              .requires_grad = t->requires_grad,
-                              .size = out->size - at};
-        memcpy(form->shape, t->shape, t->n_dims * sizeof(t->shape[0]));
-        memcpy(form->text, out->text + at, form->size);
-    }
-}
-
 static bool is_lasting(const struct encoder *e, int64_t serial)
 {
     return e->asked && e->asked->is_lasting && serial && !tc_content_is_batch(serial);
@@ -227,15 +153,15 @@ static void encode_tensor_anew(struct encoder *e, PyObject *value)
     int64_t serial = is_read ? tc_identity_tensor(value) : tc_identity(value);
     const size_t at = e->out->size;
     bool is_kept = false;
+    struct tc_layout_print print;
     struct tc_tensor t;
 
     tc_strbuf_adds(e->out, "{\"tensor\":");
     tc_strbuf_adds(e->out, class ? class->short_name : "\"?\"");
-    add_id(e->out, serial);
+    add_id(e, serial);
     if (is_named(e))
         tc_names_add(e->out, value, serial, true);
-    if (is_read && tc_tensor_read(value, &t)) {
-        add_form(e->out, &t);
+    if (is_read && tc_form_add(e->out, value, &t, &print)) {
         add_content(e, value, &t, serial);
         if (tc_agent.stats)
             tc_stats_add(e->out, value, &t);
@@ -243,7 +169,7 @@ static void encode_tensor_anew(struct encoder *e, PyObject *value)
     }
     tc_strbuf_addc(e->out, '}');
     if (is_kept)
-        tc_said_keep(value, serial, &t, e->out->text + at, e->out->size - at);
+        tc_said_keep(value, serial, &t, &print, e->out->text + at, e->out->size - at);
     tc_error_clear();
 }
 
@@ -411,7 +337,7 @@ static void encode_slice(struct encoder *e, PyObject *value)
 
 static void encode_object(struct encoder *e, PyObject *value, bool is_root)
 {
-    const struct tc_class *class = tc_tensor_is_exact(value) ? NULL : tc_class_of(Py_TYPE(value));
+    const struct tc_class *class = tc_class_of(Py_TYPE(value));
     PyObject *dict;
 
     if (!class) {
@@ -421,7 +347,7 @@ static void encode_object(struct encoder *e, PyObject *value, bool is_root)
     }
     tc_strbuf_adds(e->out, "{\"object\":");
     tc_strbuf_adds(e->out, class->name);
-    add_id(e->out, tc_identity(value));
+    add_id(e, tc_identity(value));
     if (is_root)
         tc_strbuf_adds(e->out, ",\"role\":\"root\"");
     if (e->asked && e->asked->is_named)
@@ -544,7 +470,7 @@ void tc_encode(struct tc_strbuf *out, PyObject *value)
 void tc_encode_self(struct tc_strbuf *out, PyObject *value, bool is_root,
                     const struct tc_asked *asked)
 {
-    const struct tc_class *class = tc_class_of(Py_TYPE(value));
+    const struct tc_class *class = tc_tensor_is_exact(value) ? NULL : tc_class_of(Py_TYPE(value));
     struct encoder e;
 
     start(&e, out, "self", asked);

@@ -16,6 +16,5 @@ void tc_encode_asked(struct tc_strbuf *out, PyObject *value, const char *name,
 /* The receiver of a call; is_root marks a root forward. */
 void tc_encode_self(struct tc_strbuf *out, PyObject *value, bool is_root,
                     const struct tc_asked *asked);
-void tc_encode_shape(struct tc_strbuf *out, const struct tc_tensor *tensor);
 
 #endif /* TC_COLLECT_ENCODE_H */

@@ -202,6 +202,7 @@ struct caller {
     bool is_over; /* the walk ends here, where a traced call is around */
     char *by;     /* `,"by":...`, or NULL where it is looked through */
     char *at;     /* `,"at":...`, or NULL where it is not the user's */
+    size_t n_at;  /* bytes of it */
 };
 
 /* More are asked anew each time. */
@@ -235,7 +236,7 @@ static struct caller ask_caller(PyCodeObject *code, PyFrameObject *frame, int in
     const struct file *file = file_of(code, frame);
     const char *path = file->path;
     const bool has_by = file->owner && (path || !passes_on(code));
-    struct caller caller = {code, instruction, path || has_by, NULL, NULL};
+    struct caller caller = {.code = code, .instruction = instruction, .is_over = path || has_by};
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     if (has_by) {
@@ -247,6 +248,7 @@ static struct caller ask_caller(PyCodeObject *code, PyFrameObject *frame, int in
     if (path) {
         tc_strbuf_adds(&text, ",\"at\":");
         add_line(&text, path, PyFrame_GetLineNumber(frame));
+        caller.n_at = text.size;
         caller.at = tc_strbuf_take(&text);
     }
     return caller;
@@ -299,7 +301,7 @@ static bool add_met(struct tc_strbuf *out, bool is_outside)
         return false;
     if (is_outside && caller->by)
         tc_strbuf_adds(out, caller->by);
-    tc_strbuf_adds(out, caller->at);
+    tc_strbuf_add(out, caller->at, caller->n_at);
     return true;
 }
 
@@ -356,7 +358,7 @@ static bool visit_place(struct walk *walk, PyFrameObject *frame)
         walk->has_by = true;
     }
     if (caller->at)
-        tc_strbuf_adds(walk->out, caller->at);
+        tc_strbuf_add(walk->out, caller->at, caller->n_at);
     release_caller(&once);
     return is_over;
 }

@@ -12,11 +12,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collect/agent/say/shorthand.h"
+
+/* What is looked at again is written out. */
 void tc_held_add(struct tc_held *held, const char *line, size_t size, size_t step_at)
 {
+    tc_shorthand_write_out(&held->lines, line, step_at);
     if (step_at)
-        tc_vec_push(&held->steps, held->lines.size + step_at);
-    tc_strbuf_add(&held->lines, line, size);
+        tc_vec_push(&held->steps, held->lines.size);
+    tc_shorthand_write_out(&held->lines, line + step_at, size - step_at);
 }
 
 /* White space is allowed between JSON tokens: a shorter number is padded with it. */

@@ -22,8 +22,7 @@ struct said {
     int64_t serial;
     size_t n_batches; /* that were met until it was known to be none */
     struct tc_tensor as;
-    bool has_print;
-    struct tc_layout_print print;
+    struct tc_layout_print print; /* impl NULL: it has none */
     struct tc_content_taken content;
     size_t size;
     char text[MAX_TEXT];
@@ -39,7 +38,7 @@ static struct said *place_of(const PyObject *tensor)
 static bool is_read_as(PyObject *tensor, const struct said *said)
 {
     return said->tensor == tensor && said->type == Py_TYPE(tensor) &&
-           tc_tensor_is_as(tensor, &said->as, said->has_print ? &said->print : NULL);
+           tc_tensor_is_as(tensor, &said->as, said->print.impl ? &said->print : NULL);
 }
 
 /* A batch that is handed on is told otherwise. */
@@ -74,8 +73,8 @@ bool tc_said_read(PyObject *tensor, struct tc_tensor *out)
     return true;
 }
 
-void tc_said_keep(PyObject *tensor, int64_t serial, const struct tc_tensor *as, const char *text,
-                  size_t size)
+void tc_said_keep(PyObject *tensor, int64_t serial, const struct tc_tensor *as,
+                  const struct tc_layout_print *print, const char *text, size_t size)
 {
     struct said *said = place_of(tensor);
 
@@ -89,7 +88,7 @@ void tc_said_keep(PyObject *tensor, int64_t serial, const struct tc_tensor *as, 
     said->serial = serial;
     said->n_batches = tc_content_n_batches();
     said->as = *as;
-    said->has_print = tc_layout_take(tensor, &said->print);
+    said->print = *print;
     said->size = size;
     memcpy(said->text, text, size);
 }

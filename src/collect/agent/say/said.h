@@ -15,8 +15,9 @@
 const struct tc_tensor *tc_said_again(struct tc_strbuf *out, PyObject *tensor);
 /* Is it still read as it was when it was said? Its elements may be others. */
 bool tc_said_read(PyObject *tensor, struct tc_tensor *out);
-/* Keep what was said of what it is asked for, which is lasting. as: as it was read. */
-void tc_said_keep(PyObject *tensor, int64_t serial, const struct tc_tensor *as, const char *text,
-                  size_t size);
+/* Keep what was said of what it is asked for, which is lasting. as: as it was read; print: with
+ * impl NULL where it has none. */
+void tc_said_keep(PyObject *tensor, int64_t serial, const struct tc_tensor *as,
+                  const struct tc_layout_print *print, const char *text, size_t size);
 
 #endif /* TC_COLLECT_SAID_H */

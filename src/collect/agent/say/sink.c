@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/strbuf.h"
 #include "collect/agent/say/held.h"
+#include "collect/agent/say/shorthand.h"
 #include "collect/thread.h"
 #include "trace/writer.h"
 
@@ -40,7 +41,8 @@ struct sink {
     pthread_t thread;
     struct tc_sink_config config;
     struct tc_writer *writer;
-    struct tc_strbuf lines; /* not yet fetched */
+    struct tc_strbuf lines;   /* not yet fetched */
+    struct tc_strbuf written; /* what is being written, its numbers in digits */
     struct tc_held held_lines;
     bool held, open, stopping, failed;
     uint64_t retry_ns, retry_at_ns; /* 0: the last write succeeded; lines wait meanwhile */
@@ -92,8 +94,12 @@ static enum tc_status write_lines(const struct tc_strbuf *lines, bool flush, str
 {
     enum tc_status status = TC_OK;
 
-    if (lines->size)
-        status = tc_writer_add(sink.writer, lines->text, lines->size, tc_clock_ns(), err);
+    if (lines->size) {
+        tc_strbuf_reset(&sink.written);
+        tc_shorthand_write_out(&sink.written, lines->text, lines->size);
+        status =
+            tc_writer_add(sink.writer, sink.written.text, sink.written.size, tc_clock_ns(), err);
+    }
     if (status == TC_OK)
         status = flush ? tc_writer_flush(sink.writer, err)
                        : tc_writer_tick(sink.writer, tc_clock_ns(), err);
@@ -597,6 +603,7 @@ void tc_sink_close(void)
     close_writer();
     count_missing();
     tc_strbuf_release(&sink.lines);
+    tc_strbuf_release(&sink.written);
     tc_held_release(&sink.held_lines);
 }
 
@@ -605,6 +612,7 @@ void tc_sink_abandon(void)
     if (sink.writer)
         tc_writer_abandon(sink.writer);
     tc_strbuf_release(&sink.lines);
+    tc_strbuf_release(&sink.written);
     tc_held_release(&sink.held_lines);
     memset(&sink, 0, sizeof(sink));
 }

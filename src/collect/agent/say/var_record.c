@@ -14,6 +14,7 @@
 #include "collect/agent/say/line.h"
 #include "collect/agent/say/queue.h"
 #include "collect/agent/say/sink.h"
+#include "collect/agent/say/tensor_form.h"
 #include "collect/agent/torch/classes.h"
 
 /* The parts of a record: texts that belong to the caller. */
@@ -112,7 +113,7 @@ static void add_form(struct tc_strbuf *out, const struct tc_seen *s, const struc
         add_text(out, "dtype", s->tensor.dtype->name);
     if (!old || !same_shape(&s->tensor, &old->tensor)) {
         key(out, "shape");
-        tc_encode_shape(out, &s->tensor);
+        tc_form_add_shape(out, &s->tensor);
     }
     if (!old || strcmp(s->tensor.device, old->tensor.device) != 0)
         add_text(out, "device", s->tensor.device);

@@ -413,6 +413,23 @@ bool tc_layout_is_as(PyObject *tensor, const struct tc_layout_print *print)
            requires_grad(impl) == print->requires_grad;
 }
 
+bool tc_layout_is_like(const struct tc_layout_print *a, const struct tc_layout_print *b)
+{
+    return a->requires_grad == b->requires_grad &&
+           memcmp(a->words, b->words, n_printed() * sizeof(uint64_t)) == 0;
+}
+
+/* Of the sizes, the number of elements and the kind. */
+uint64_t tc_layout_hash(const struct tc_layout_print *print)
+{
+    const uint64_t *end = print->words + n_printed();
+    uint64_t hash = end[-3] ^ end[-2] ^ end[-1] << 7 ^ print->requires_grad;
+
+    for (size_t i = 1; i <= N_INLINE; i++)
+        hash = hash * 31 + print->words[i];
+    return hash ^ hash >> 6;
+}
+
 /* DLPack may call the stride of a dimension of one element otherwise. */
 static bool is_same(const struct tc_dlpack_view *a, const struct tc_dlpack_view *b)
 {

@@ -44,6 +44,9 @@ struct tc_layout_print {
 /* False where that cannot be known. */
 bool tc_layout_take(PyObject *tensor, struct tc_layout_print *out);
 bool tc_layout_is_as(PyObject *tensor, const struct tc_layout_print *print);
+/* Do the two differ in nothing but their places? That makes one hash. */
+bool tc_layout_is_like(const struct tc_layout_print *a, const struct tc_layout_print *b);
+uint64_t tc_layout_hash(const struct tc_layout_print *print);
 
 /* What DLPack said of a tensor: those of its kind are read here from now on. */
 void tc_layout_meet(PyObject *tensor, const struct tc_dlpack_view *view);

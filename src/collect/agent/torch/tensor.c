@@ -244,7 +244,12 @@ bool tc_tensor_is_unlike(PyObject *tensor, const struct tc_tensor *as)
 
     if (was_wrapped || !tc_tensor_is_exact(tensor) || !tc_layout_piece(tensor, &at))
         return false;
-    return (size_t)n != as->n || (tc_layout_view(tensor, &view) && !has_shape(&view, as));
+    return (size_t)at.n != as->n || (tc_layout_view(tensor, &view) && !has_shape(&view, as));
+}
+
+bool tc_tensor_print(PyObject *tensor, struct tc_layout_print *out)
+{
+    return !was_wrapped && tc_tensor_is_exact(tensor) && tc_layout_take(tensor, out);
 }
 
 static bool is_viewed_as(PyObject *tensor, const struct tc_tensor *as)

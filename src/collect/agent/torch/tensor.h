@@ -38,6 +38,8 @@ struct tc_memory {
 bool tc_tensor_read(PyObject *tensor, struct tc_tensor *out);
 /* Is it known, without a reading, to be of another shape? */
 bool tc_tensor_is_unlike(PyObject *tensor, const struct tc_tensor *as);
+/* What all that is read follows from; false where that cannot be known. */
+bool tc_tensor_print(PyObject *tensor, struct tc_layout_print *out);
 /* Would it be read as it was then? May say no where it would. as is_here; print: of the same time,
  * or NULL. */
 bool tc_tensor_is_as(PyObject *tensor, const struct tc_tensor *as,
