@@ -233,6 +233,54 @@ static void run_where(struct tc_eval *e)
     tc_eval_write(e, 0, to, n);
 }
 
+/* self mask source: where the mask is true, the source's elements in their order */
+static void run_masked_scatter(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *out = tc_eval_out(e, 0), *source = tc_eval_tensor(e, 2);
+    size_t n = (size_t)out->numel, taken = 0;
+    struct tc_operand a = tc_eval_operand(e, 0, out), mask = tc_eval_operand(e, 1, out);
+
+    if (*e->failure || !source)
+        return;
+    const tc_el *from = tc_eval_read(e, source);
+    tc_el *to = tc_eval_new(e, n);
+    for (size_t i = 0; i < n; i++) {
+        bool takes = is_true(mask.p[i * mask.step]);
+        if (takes && taken == (size_t)source->numel) {
+            tc_eval_fail(e, "a mask that chooses more elements than there are");
+            return;
+        }
+        to[i] = takes ? from[taken++] : a.p[i * a.step];
+    }
+    tc_eval_write(e, 0, to, n);
+}
+
+/* self mask: as many elements as the real job has found. As the backward of masked_scatter, variant
+ * 1: zeros behind them. */
+static void run_masked_select(struct tc_eval *e)
+{
+    const struct tc_plan_tensor *self = tc_eval_tensor(e, 0), *mask = tc_eval_tensor(e, 1);
+    size_t n = (size_t)tc_eval_out(e, 0)->numel, taken = 0;
+
+    if (!self || !mask || mask->numel > self->numel) {
+        tc_eval_fail(e, "a mask that is larger than the tensor");
+        return;
+    }
+    struct tc_operand a = tc_eval_operand(e, 0, self), chosen = tc_eval_operand(e, 1, self);
+    tc_el *to = tc_eval_zeros(e, n);
+    for (size_t i = 0; i < (size_t)self->numel && !*e->failure; i++) {
+        if (!is_true(chosen.p[i * chosen.step]))
+            continue;
+        if (taken < n)
+            to[taken] = a.p[i * a.step];
+        taken++;
+    }
+    if (taken > n || (taken < n && !e->op->rule->variant))
+        tc_eval_fail(e, "a mask that chooses another number of elements than in the real job");
+    else
+        tc_eval_write(e, 0, to, n);
+}
+
 /* self * log(other), 0 where self is */
 static void run_xlogy(struct tc_eval *e)
 {
@@ -361,11 +409,15 @@ const struct tc_rule tc_rules_elementwise[] = {
                   0},
     {"aten.lerp",                                             "self end|tensors1 weight|weights|scalars", run_lerp, TC_RULE_ELEMENTWISE, 0, 0},
     {"aten.where","condition self other", run_where, TC_RULE_ELEMENTWISE, 0, 0},
-    {"aten.masked_fill",                          "mask value self", run_where, TC_RULE_ELEMENTWISE, 0, 0},
-    {"aten.xlogy",                                             "self other", run_xlogy, TC_RULE_ELEMENTWISE, 0, 0},
-    {"aten.pow",                                "self exponent", run_pow, TC_RULE_ELEMENTWISE, 0, 0},
-    {"aten.clamp",                                     "self min max", run_clamp, TC_RULE_ELEMENTWISE, 0, 0},
-    {"aten.clamp_min",                                            "self min|scalar|other", run_clamp, TC_RULE_ELEMENTWISE, 0, 0},
-    {"aten.clamp_max",                                             "self - max|scalar|other", run_clamp, TC_RULE_ELEMENTWISE, 0, 0},
-    {0},
+    {"aten.masked_scatter",                          "self mask source", run_masked_scatter, TC_RULE_PLAIN, 0, 0},
+    {"aten.masked_scatter_backward",                                             "grad_output mask sizes", run_masked_select, TC_RULE_PLAIN, 1,
+                  0},
+    {"aten.masked_select",                                "self mask", run_masked_select, TC_RULE_PLAIN, 0, 0},
+    {"aten.masked_fill",                                     "mask value self", run_where, TC_RULE_ELEMENTWISE, 0, 0},
+    {"aten.xlogy",                                            "self other", run_xlogy, TC_RULE_ELEMENTWISE, 0, 0},
+    {"aten.pow",                                             "self exponent", run_pow, TC_RULE_ELEMENTWISE, 0, 0},
+    {"aten.clamp","self min max", run_clamp, TC_RULE_ELEMENTWISE, 0, 0},
+    {"aten.clamp_min",                          "self min|scalar|other", run_clamp, TC_RULE_ELEMENTWISE, 0, 0},
+    {"aten.clamp_max",                                            "self - max|scalar|other", run_clamp, TC_RULE_ELEMENTWISE, 0, 0},
+    {0                                 },
 };

@@ -44,7 +44,7 @@ NO_SAMPLE = "no sample yet"
 
 NOT_COMPARED = {
     **dict.fromkeys(("aten.softmax", "aten.log_softmax", "aten.reshape", "aten.contiguous", "aten.to", "aten.concat",
-                     "aten.square", "aten.isfinite", "aten.__and__", "aten.__or__", "aten._fused_rms_norm",
+                     "aten.square", "aten.isfinite", "aten.isinf", "aten.__and__", "aten.__or__", "aten._fused_rms_norm",
                      "aten._fused_rms_norm_backward"), COMPOSITE),
     **dict.fromkeys(("aten.bernoulli", "aten.exponential", "aten.native_dropout", "aten.normal", "aten.rand",
                      "aten.rand_like", "aten.randn", "aten.randn_like", "aten.uniform"), DRAWN),
@@ -61,6 +61,7 @@ NOT_COMPARED = {
 DECLINED = {
     "aten.div: rounding_mode 'trunc'",
     "aten.histc: counts of elements that are no integers",
+    "aten.masked_select: a mask that is larger than the tensor",
     "aten.index: a mask as index: the sizes depend on values",
     "aten.index_put: a mask as index: the sizes depend on values",
     "aten.linalg_vector_norm: a norm of order 0",
@@ -309,6 +310,8 @@ def direct():
     yield lambda: [a | b, a ^ b], []
     yield lambda: [aten._unsafe_index(x, [rows]), aten._unsafe_index_put(x, [rows], x[:2])], []
     yield lambda: [aten._index_put_impl_(x.clone(), [rows], x[:2], True), aten._reshape_copy(x, [4, 3])], []
+    some, y, z = torch.tensor([[True], [False], [True]]), numbers(3, 4), numbers(3, 4)
+    yield lambda: [y.masked_scatter(some, z), (y * 0).masked_scatter(some.expand(3, 4), z), y.masked_select(some)], [y, z]
     yield lambda: [aten._safe_softmax(x, 1), aten.lift_fresh_copy(x)], []
     yield lambda: torch.ops.prims.convert_element_type(x, torch.float64), []
 

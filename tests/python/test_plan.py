@@ -842,6 +842,12 @@ class TestValues(VerdictCase):
         self.assertEqual(code, 3, text)
         self.assertIn("and made a size of it. It depends on parameters", text)
 
+    def test_a_factor_before_a_sum_is_written(self):
+        self.plan(ROTATIONS.replace("dist.all_reduce(p.grad)", "dist.all_reduce(p.grad, dist._make_nccl_premul_sum(0.25))"),
+                  "--plan-world", "2", folder="two")
+        plan, _ = self.read("two")
+        self.assertEqual({o["a"]["reduce_op"] for o in plan.named("c10d.allreduce_")}, {"premul_sum:0.25"})
+
     def test_counts_that_are_printed_do_not(self):
         self.assertEqual(self.judge(EXPERTS)[0], 0)
 

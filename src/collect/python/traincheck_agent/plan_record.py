@@ -112,6 +112,18 @@ def number(value):
     return value
 
 
+def _factor(kind):
+    """By which a reduction multiplies first. The operator has an object that hides it: the function of torch.distributed
+    that is running was given it. kind: ReduceOp."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        op = frame.f_locals.get("op")
+        if isinstance(op, kind):
+            return op.__getstate__()[1]
+        frame = frame.f_back
+    return None
+
+
 class Recorder:
     """The plan of one rank while it grows."""
 
@@ -357,7 +369,8 @@ class Recorder:
             self.group_sizes.add(len(ranks))
             return ["pg", ranks]
         if kind.endswith("ReduceOp"):
-            return _REDUCE.get(value.op(), "unknown")
+            how = _REDUCE.get(value.op(), "unknown")
+            return f"{how}:{_factor(dist.ReduceOp)}" if how == "premul_sum" else how
         return None
 
     def _named(self, traits, args, kwargs):
