@@ -5,7 +5,7 @@
  * A tensor's result mostly has a storage that nothing else shows, and dies with it: so a storage
  * is looked up by the address that layout.c reads, and no Python object is made of it. Where that
  * cannot be read torch is asked for all of it. Storages that are over are let go each time the
- * list has doubled, by torch's own function.
+ * table has doubled, by torch's own function.
  */
 #include "collect/agent/torch/storages.h"
 
@@ -60,7 +60,7 @@ static PyObject *call_of_torch(PyObject *function, uint64_t address)
     PyObject *number = PyLong_FromUnsignedLongLong(address);
     PyObject *said = number ? call_one(function, number) : NULL;
 
-    PyErr_Clear();
+    tc_error_clear();
     Py_XDECREF(number);
     return said;
 }
@@ -83,42 +83,70 @@ static void let_go(struct storage *storage)
     if (storage->others)
         tc_map_release(storage->others);
     tc_free(storage->others);
-    storage->address = 0;
+}
+
+static size_t home_of(uint64_t address)
+{
+    return (size_t)tc_hash_mix(0, address, 0) & (all.cap - 1);
+}
+
+static size_t behind(size_t i)
+{
+    return (i + 1) & (all.cap - 1);
 }
 
 /* The place of the storage, or that to put it into. */
 static struct storage *place_of(uint64_t address)
 {
-    const size_t mask = all.cap - 1;
-    size_t i = (size_t)tc_hash_mix(0, address, 0) & mask;
+    size_t i = home_of(address);
 
     while (all.places[i].address && all.places[i].address != address)
-        i = (i + 1) & mask;
+        i = behind(i);
     return &all.places[i];
 }
 
-/* Puts those that are left into places of their own. */
-static void spread(struct storage *from, size_t cap)
+/* Those behind it that would not be found past a free place move up. */
+static void take_out(size_t hole)
 {
-    all.cap = MIN_SWEPT;
+    for (size_t i = behind(hole); all.places[i].address; i = behind(i)) {
+        const size_t mask = all.cap - 1, from_home = (i - home_of(all.places[i].address)) & mask;
+
+        if (from_home < ((i - hole) & mask))
+            continue;
+        all.places[hole] = all.places[i];
+        hole = i;
+    }
+    all.places[hole] = (struct storage){0};
+    all.n--;
+}
+
+/* Room for twice as many as there may be before the next sweep. */
+static void make_room(void)
+{
+    struct storage *old = all.places;
+    const size_t n_old = all.cap;
+
+    if (all.cap >= 2 * sweep_at)
+        return;
+    all.cap = n_old ? n_old : 1;
     while (all.cap < 2 * sweep_at)
         all.cap *= 2;
     all.places = tc_calloc(all.cap, sizeof(*all.places));
-    for (size_t i = 0; i < cap; i++)
-        if (from[i].address)
-            *place_of(from[i].address) = from[i];
-    tc_free(from);
+    for (size_t i = 0; i < n_old; i++)
+        if (old[i].address)
+            *place_of(old[i].address) = old[i];
+    tc_free(old);
 }
 
 static void sweep(void)
 {
     for (size_t i = 0; i < all.cap; i++)
-        if (all.places[i].address && is_over(all.places[i].address)) {
+        while (all.places[i].address && is_over(all.places[i].address)) {
             let_go(&all.places[i]);
-            all.n--;
+            take_out(i);
         }
     sweep_at = 2 * all.n > MIN_SWEPT ? 2 * all.n : MIN_SWEPT;
-    spread(all.places, all.cap);
+    make_room();
 }
 
 /* ---- look-up ---- */
