@@ -19,16 +19,16 @@ BIN = pathlib.Path(os.environ["TRAINCHECK_BIN"])
 # {kind: (in the thread that calls, in all)}: a tenth above what was counted with CPython 3.11 and torch 2.13; in all a quarter
 # above the most, as it varies how many frames of the trace are packed meanwhile.
 BOUNDS = {
-    "Python function: F.dropout": (7300, 23000),
-    "builtin: torch.ones_like": (8300, 19500),
-    "method: Tensor.zero_": (5000, 14500),
-    "layer: nn.Identity": (7700, 21500),
-    "layer with a function: nn.Linear": (17700, 51000),
-    "operator: x + x": (9700, 21500),
-    "operator beside forwards: x + x": (9700, 25500),
-    "operator: torch.neg": (9800, 21500),
-    "function of numpy: numpy.mean": (7400, 13000),
-    "function of the script": (6000, 15000),
+    "Python function: F.dropout": (6100, 23000),
+    "builtin: torch.ones_like": (5300, 19500),
+    "method: Tensor.zero_": (3700, 14500),
+    "layer: nn.Identity": (6200, 21500),
+    "layer with a function: nn.Linear": (13900, 51000),
+    "operator: x + x": (6100, 21500),
+    "operator beside forwards: x + x": (6100, 25500),
+    "operator: torch.neg": (8200, 21500),
+    "function of numpy: numpy.mean": (6300, 20000),
+    "function of the script": (4700, 18500),
 }
 
 
