@@ -31,7 +31,6 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(CLASS, ARG_VALUE, LAW, 12, .is_of_kind = true),
     ROW(KEYS, ARG_VALUE, LAW, 12),
     ROW(LENGTH, ARG_VALUE, LAW, 12),
-    ROW(FLAG, ARG_VALUE, LAW, 0.4),
     BY(trend, TREND, ARG_VALUE, LAW, 12),
     ROW(NAMED, ARG_VALUE, LAW, 12),
     ROW(SLICE, ARG_VALUE, LAW, 12),
@@ -258,10 +257,7 @@ double tc_fact_doubt(const struct tc_fact *fact, const struct tc_strtab *symbols
     const bool may_be_chance =
         row->chance && begins(tc_strtab_text(symbols, fact->value), row->chance);
 
-    return may_be_chance                     ? TC_FACT_BITS_OF_CHANCE
-           : is_computed_over(fact, symbols) ? TC_FACT_BITS_OF_EACH
-           : row->doubt > 0                  ? row->doubt
-                                             : TC_FACT_BITS;
+    return may_be_chance ? TC_FACT_BITS_OF_CHANCE : row->doubt > 0 ? row->doubt : TC_FACT_BITS;
 }
 
 bool tc_fact_is_claimed(uint32_t attribute, const char *value)

@@ -79,8 +79,7 @@ enum tc_fact_form tc_fact_form(const struct tc_fact *fact, const struct tc_strta
  * run that is not longer than those learned from together is one bit or more; five breaches of a
  * run as long as the two that were learned from are 7.9 bits, three are 4.8. Healthy runs break
  * some facts now and then: what content shows, or an order; a step whose gradients leave a variable
- * as it was; two small tensors that happen to be equal; two reasons for a call in one step; an axis
- * that an augmentation draws. */
+ * as it was; two small tensors that happen to be equal; two reasons for a call in one step. */
 #define TC_FACT_BITS           1
 #define TC_FACT_BITS_OF_CHANCE 7
 #define TC_FACT_BITS_OF_EACH   4 /* how often something is done in a step */

@@ -86,7 +86,7 @@ static void compare_training(const struct tc_facts *facts, struct tc_fact_watch 
         if (isnan(pack->scales[i]))
             continue;
         pack->beside[i] = tc_fact_meet_size(&w->history, tc_hash_mix(open->label, i, 2),
-                                            pack->scales[i], is_training, facts->table.is_judging);
+                                            pack->scales[i], is_training);
         tc_strbuf_adds(&pack->bytes, pack->beside[i] ? pack->beside[i] : "");
     }
 }
@@ -124,7 +124,7 @@ void tc_fact_read_contents(const struct tc_fact_pack *pack, struct tc_fact_reade
 
     print_pairs(call->equal, &text);
     print_pairs(call->alias, &text);
-    if (pack->n_tensors > 1 && !pack->has_samples && !has_choice(pack))
+    if (pack->n_tensors > 1 && !has_choice(pack))
         tc_fact_add_text(reader, NULL, TC_ATTRIBUTE_ALIKE,
                          (struct tc_str){text.text ? text.text : "", (uint32_t)text.size});
     tc_strbuf_release(&text);
@@ -144,8 +144,8 @@ void tc_fact_pack_contents(struct tc_facts *facts, struct tc_fact_watch *w,
 
 /* The number that a call returned beside those in training. What it writes to and hands back is
  * none. */
-void tc_fact_compare_scalar(const struct tc_facts *facts, struct tc_fact_watch *w,
-                            struct tc_fact_open *open, const struct tc_call *call)
+void tc_fact_compare_scalar(struct tc_fact_watch *w, struct tc_fact_open *open,
+                            const struct tc_call *call)
 {
     const struct tc_value *result = call->end->value, *value = tc_value_get(result, "value");
     const bool is_training = tc_value_is_true(tc_value_get(result, "requires_grad"));
@@ -154,5 +154,5 @@ void tc_fact_compare_scalar(const struct tc_facts *facts, struct tc_fact_watch *
         return;
     if (value && value->kind == TC_VALUE_FLOAT && call->role != TC_ROLE_OPERATOR)
         open->beside = tc_fact_meet_size(&w->history, tc_hash_mix(call->descriptor, 0, 3),
-                                         value->number, is_training, facts->table.is_judging);
+                                         value->number, is_training);
 }

@@ -18,7 +18,7 @@ void tc_fact_pack_contents(struct tc_facts *facts, struct tc_fact_watch *watch,
 void tc_fact_read_contents(const struct tc_fact_pack *pack, struct tc_fact_reader *reader,
                            const struct tc_call *call);
 /* How large the number is that the call returned, beside training. To open->beside. */
-void tc_fact_compare_scalar(const struct tc_facts *facts, struct tc_fact_watch *watch,
-                            struct tc_fact_open *open, const struct tc_call *call);
+void tc_fact_compare_scalar(struct tc_fact_watch *watch, struct tc_fact_open *open,
+                            const struct tc_call *call);
 
 #endif /* TC_FACT_CALL_CONTENT_H */

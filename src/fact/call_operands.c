@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "fact/call_class.h"
 #include "fact/call_content.h"
 #include "fact/call_open.h"
@@ -78,40 +77,6 @@ void tc_fact_read_operands(struct tc_facts *facts, const struct tc_fact_watch *w
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-/* x[i] = y for each i: the writes to one tensor are one occasion of what x holds, and not many. */
-static size_t find_filled(const struct tc_fact_watch *w, const struct tc_fact_open *open,
-                          const struct tc_fact_pack *pack, size_t receiver)
-{
-    const tc_sym fn = w->labels.items[open->label].fn;
-    uint64_t ignored;
-
-    return receiver < pack->n_tensors && tc_map_get(&w->writers, fn, &ignored) &&
-                   (tc_sym)tc_fact_producer(w, pack->tensors[receiver]) == fn
-               ? receiver
-               : SIZE_MAX;
-}
-
-/* Of so many receivers it is known that they were read in a window. */
-#define MAX_READ 65536
-
-/* for i: x[i], and x is what it was: one occasion of what x holds as well. from: where its content
- * begins among the packed bytes. */
-static size_t find_read_again(struct tc_fact_watch *w, const struct tc_fact_open *open,
-                              const struct tc_fact_pack *pack, size_t receiver, size_t from)
-{
-    bool is_new;
-
-    if (receiver >= pack->n_tensors)
-        return SIZE_MAX;
-    if (w->read.n >= MAX_READ)
-        tc_map_clear(&w->read);
-    (void)tc_map_at(&w->read,
-                    tc_hash64(pack->bytes.text + from, pack->bytes.size - from,
-                              tc_hash_mix(open->subject, (uint64_t)pack->tensors[receiver], 0)),
-                    &is_new);
-    return is_new ? SIZE_MAX : receiver;
-}
-
 /* A script that multiplies twice does so by numbers of their own, in one context: what made the
  * first operand tells such calls apart. */
 static uint32_t subject_by(struct tc_facts *facts, const struct tc_fact_open *open,
@@ -141,18 +106,13 @@ void tc_fact_pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
     struct tc_fact_pack *pack = &facts->pack;
     const size_t counts[2] = {call->n_params, call->n_uncleared > 0};
 
-    size_t n_args, from;
+    size_t n_args;
 
     tc_fact_pack_begins(facts, open->subject, 'b');
     pack->has_content &= call->role != TC_ROLE_COLLECTIVE; /* it may be memory still to be filled */
     tc_fact_pack_value(pack, call->args, 0);
     n_args = pack->n_tensors;
-    from = pack->bytes.size;
     tc_fact_pack_value(pack, call->self, 0);
-    pack->told = find_filled(w, open, pack, n_args);
-    if (pack->told == SIZE_MAX)
-        pack->told = find_read_again(w, open, pack, n_args, from);
-    tc_strbuf_addc(&pack->bytes, pack->told == SIZE_MAX ? '-' : 't');
     tc_fact_pack_value(pack, call->ctx, 0);
     tc_fact_find_sources(facts, w, pack);
     if (facts->sources.n)

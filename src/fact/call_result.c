@@ -21,30 +21,11 @@
 #include "relation/form.h"
 #include "replay/symbols.h"
 
-/* Does it cut a piece out, which may be the whole of a short one? */
-static bool has_slice(const struct tc_value *v, unsigned depth)
+/* Whether they are operands, 'y' or 'n'. */
+static void pack_aliases(struct tc_fact_pack *pack, struct tc_fact_open *open)
 {
-    if (!v || !depth)
-        return false;
-    if (tc_value_is(tc_value_get(v, "object"), "slice"))
-        return true;
-    for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n; i++)
-        if (has_slice(&v->items[i], depth - 1))
-            return true;
-    for (uint32_t i = 0; v->kind == TC_VALUE_OBJECT && i < v->n; i++)
-        if (has_slice(&v->members[i].value, depth - 1))
-            return true;
-    return false;
-}
-
-/* Whether they are operands, 'y' or 'n'; '-' where a slice may have left that to chance. */
-static void pack_aliases(struct tc_fact_pack *pack, struct tc_fact_open *open,
-                         const struct tc_call *call)
-{
-    const bool is_cut = pack->n_tensors && has_slice(call->args, 3);
-
     for (size_t i = 0; i < pack->n_tensors && i < TC_FACT_ALIASES; i++) {
-        open->aliases[i] = is_cut ? '-' : tc_fact_is_operand(open, pack->tensors[i]) ? 'y' : 'n';
+        open->aliases[i] = tc_fact_is_operand(open, pack->tensors[i]) ? 'y' : 'n';
         tc_strbuf_addc(&pack->bytes, open->aliases[i]);
     }
 }
@@ -65,7 +46,6 @@ void tc_fact_read_result(struct tc_facts *facts, const struct tc_fact_open *open
                                     .out = &facts->entries,
                                     .subject = open->subject,
                                     .is_own = open->is_own,
-                                    .is_result = true,
                                     .pack = &facts->pack};
     struct tc_strbuf same = TC_STRBUF_INIT;
 
@@ -83,9 +63,8 @@ void tc_fact_read_result(struct tc_facts *facts, const struct tc_fact_open *open
     if (end->finite >= 0)
         tc_fact_add_json(&reader, "value", TC_ATTRIBUTE_FINITE, end->finite ? "true" : "false");
     for (size_t i = 0; i < facts->pack.n_tensors && i < TC_FACT_ALIASES; i++)
-        if (open->aliases[i] != '-')
-            tc_fact_add_json(&reader, i ? "value[1]" : "value", TC_ATTRIBUTE_OPERAND,
-                             open->aliases[i] == 'y' ? "true" : "false");
+        tc_fact_add_json(&reader, i ? "value[1]" : "value", TC_ATTRIBUTE_OPERAND,
+                         open->aliases[i] == 'y' ? "true" : "false");
     if (open->beside)
         tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_BESIDE,
                          (struct tc_str){open->beside, (uint32_t)strlen(open->beside)});
@@ -116,12 +95,12 @@ void tc_fact_pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct
     (void)tc_fact_find_choices(w, pack, open->is_choice);
     tc_strbuf_addc(&pack->bytes, (char)('1' + end->finite));
     tc_fact_pack_value(pack, end->same, 0);
-    pack_aliases(pack, open, call);
+    pack_aliases(pack, open);
     if (!pack->has_content)
         return;
     for (size_t i = 0; call->role == TC_ROLE_DATA && i < pack->n_tensors; i++)
         tc_fact_keep_rows(&w->history, pack->digests[i], pack->rows[i]);
-    tc_fact_compare_scalar(facts, w, open, call);
+    tc_fact_compare_scalar(w, open, call);
     tc_strbuf_adds(&pack->bytes, open->beside ? open->beside : "");
 }
 
@@ -132,7 +111,7 @@ void tc_fact_pack_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
     facts->pack.has_content = false;
     tc_fact_pack_value(&facts->pack, call->end->value, 0);
     (void)tc_fact_find_computed(w, &facts->pack, open->is_computed);
-    pack_aliases(&facts->pack, open, call);
+    pack_aliases(&facts->pack, open);
 }
 
 /* ---- makers and causes ----------------------------------------------------------------------- */
@@ -208,7 +187,6 @@ void tc_fact_give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
             tc_map_put(&w->taints, (uint64_t)serial, lead);
     }
     if (target != TC_NONE) {
-        tc_map_put(&w->writers, w->labels.items[open->label].fn, 1);
         produce_one(w, open, target, 0, open->is_computed);
         if (facts->table.is_judging)
             tc_fact_keep_origin(w, open, call, target);

@@ -20,10 +20,6 @@
 #define MAX_KNOWN ((size_t)1 << 18)
 /* Sizes are alike up to this factor: a loss falls between epochs, and batches differ. */
 #define MAX_RATIO 5.0F
-/* What is learned is well within that: what stands near to it may be beyond in another run. */
-#define LEARNED_RATIO 4.0F
-/* How far a bound of those in training goes towards the newest one within it. */
-#define NEWEST 0.1F
 
 void tc_fact_history_release(struct tc_fact_history *history)
 {
@@ -129,21 +125,14 @@ const char *tc_fact_meet_earlier(struct tc_fact_history *history, uint64_t opera
     return *first < step ? "true" : "false";
 }
 
-/* Between which sizes the last ones in training lay. */
+/* Between which sizes those in training lay. */
 struct sizes {
     float low, high;
 };
 
-/* A bound goes at once where a size lies beyond it, and back slowly: one batch may be hard. */
-static float follow_bound(float bound, float size, bool is_beyond)
-{
-    return isnan(bound) || is_beyond ? size : bound + NEWEST * (size - bound);
-}
-
 const char *tc_fact_meet_size(struct tc_fact_history *history, uint64_t place, double size,
-                              bool is_training, bool is_judging)
+                              bool is_training)
 {
-    const float ratio = is_judging ? MAX_RATIO : LEARNED_RATIO;
     bool is_new;
     uint64_t *known = tc_map_at(&history->sizes, place, &is_new);
     struct sizes before = {NAN, NAN};
@@ -151,14 +140,14 @@ const char *tc_fact_meet_size(struct tc_fact_history *history, uint64_t place, d
 
     if (!is_new)
         memcpy(&before, known, sizeof(before));
-    if (is_training) {
-        before.low = follow_bound(before.low, now, now < before.low);
-        before.high = follow_bound(before.high, now, now > before.high);
+    if (is_training) { /* fminf() takes the number, where the other is none */
+        before.low = fminf(before.low, now);
+        before.high = fmaxf(before.high, now);
     }
     memcpy(known, &before, sizeof(before));
     if (is_training || isnan(before.low) || !isfinite(now))
         return NULL;
-    if (now > ratio * before.high)
+    if (now > MAX_RATIO * before.high)
         return "larger";
-    return now * ratio < before.low ? "smaller" : "like";
+    return now * MAX_RATIO < before.low ? "smaller" : "like";
 }

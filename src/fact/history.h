@@ -44,7 +44,7 @@ enum tc_fact_again tc_fact_meet_operands(struct tc_fact_history *history, uint64
 /* How a number of evaluation is beside those of training in the same place, in words; NULL in
  * training, and where there was none. */
 const char *tc_fact_meet_size(struct tc_fact_history *history, uint64_t place, double size,
-                              bool is_training, bool is_judging);
+                              bool is_training);
 
 /* The rows of a batch that was met with them, by its digest; no text if it was not. */
 void tc_fact_keep_rows(struct tc_fact_history *history, uint64_t digest, struct tc_str rows);

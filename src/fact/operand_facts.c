@@ -151,30 +151,6 @@ static size_t place_in_pack(const struct tc_fact_reader *r, const struct tc_valu
     return i;
 }
 
-/*
- * An element of a list, as of what stack() makes a batch of, may be one sample: that a row of text
- * is blanks alone, or drawn twice, is chance. Of the batch it is none.
- */
-static bool is_sample(const struct tc_fact_reader *r)
-{
-    return r->path.size && strchr(r->path.text, '[');
-}
-
-/* Judging, is a column claimed to be mixed? What shows one element by chance is no breach of that,
- * and otherwise as any other. */
-static bool is_chance(struct tc_fact_reader *r, enum tc_attribute attribute)
-{
-    if (r->text.text[r->text.size - 1] != TC_FACT_DOUBT)
-        return false;
-    r->text.text[--r->text.size] = '\0';
-    if (!r->table->is_judging)
-        return false;
-    const uint32_t slot = slot_of(r, attribute);
-    return slot != UINT32_MAX &&
-           !strcmp(tc_strtab_text(r->table->symbols, r->table->slots.items[slot].fact.value),
-                   TC_FACT_MIXED);
-}
-
 static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
 {
     const size_t at = place_in_pack(r, tensor, r->pack->n_tensors);
@@ -182,17 +158,13 @@ static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
     const bool is_choice = at < r->pack->n_tensors && r->pack->is_choice[at];
     struct tc_fact_tensor t;
 
-    if (at == r->pack->told)
-        return; /* of its content the last such call told */
     tc_fact_tensor(&t, tensor);
     for (size_t i = 0; i < TC_N_CONTENT; i++) {
         if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM && is_choice)
             continue;
         tc_strbuf_reset(&r->text);
-        if (!tc_fact_content(i, &t, is_computed, &r->text) ||
-            is_chance(r, tc_fact_content_attribute(i)))
-            continue;
-        add(r, tc_fact_content_attribute(i));
+        if (tc_fact_content(i, &t, is_computed, &r->text))
+            add(r, tc_fact_content_attribute(i));
     }
 }
 
@@ -234,9 +206,9 @@ static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
         set_text(r, (struct tc_str){r->pack->beside[i], (uint32_t)strlen(r->pack->beside[i])});
         add(r, TC_ATTRIBUTE_BESIDE);
     }
-    if (r->has_content && r->pack->trained[i] && !is_sample(r))
+    if (r->has_content && r->pack->trained[i])
         add_as_it_is(r, TC_ATTRIBUTE_TRAINED_ON, r->pack->trained[i]);
-    if (r->has_content && r->pack->earlier[i] && !is_sample(r))
+    if (r->has_content && r->pack->earlier[i])
         add_as_it_is(r, TC_ATTRIBUTE_EARLIER, r->pack->earlier[i]);
     if (r->pack->apart[i][0])
         add_as_it_is(r, TC_ATTRIBUTE_APART, r->pack->apart[i]);
@@ -414,10 +386,8 @@ static void read_value(struct tc_fact_reader *r, const struct tc_value *v, unsig
     } else if (v->kind == TC_VALUE_ARRAY) {
         read_array(r, v, depth);
     } else if (v->kind != TC_VALUE_OBJECT) {
-        const bool is_flag = r->is_own && v->kind == TC_VALUE_BOOL;
         set_scalar(r, v);
-        if (!is_flag || !r->is_result)
-            add(r, is_flag ? TC_ATTRIBUTE_FLAG : TC_ATTRIBUTE_VALUE);
+        add(r, TC_ATTRIBUTE_VALUE);
     } else if (tc_fact_is_tensor(v)) {
         read_tensor(r, v);
     } else if (tc_fact_is_object(v)) {

@@ -21,7 +21,6 @@ struct tc_fact_reader {
     bool has_content;
     bool is_own;    /* of a function that the script defines */
     bool is_set_up; /* before the first step */
-    bool is_result; /* what that decides is another thing in another run */
     bool has_class; /* the subject names the class of the outermost object */
     /* The words for where the first tensors of a packed call come from; TC_NO_SYM: not to be
      * reported.

@@ -141,9 +141,6 @@ static void pack_members(struct tc_fact_pack *p, const struct tc_value *v, unsig
     }
 }
 
-/* Two tensors may be views of one image; more are as many as there happen to be. */
-#define A_PAIR 2
-
 int64_t tc_fact_left_out(const struct tc_value *list)
 {
     const struct tc_value *last = list->n ? &list->items[list->n - 1] : NULL;
@@ -155,8 +152,6 @@ int64_t tc_fact_left_out(const struct tc_value *list)
 
 static void pack_array(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)
 {
-    const size_t n_before = p->n_tensors;
-
     pack(p, 'A', &v->n, sizeof(v->n));
     for (uint32_t i = 0; i < v->n && v->n <= TC_FACT_LIST; i++)
         tc_fact_pack_value(p, &v->items[i], depth + 1);
@@ -164,7 +159,6 @@ static void pack_array(struct tc_fact_pack *p, const struct tc_value *v, unsigne
         const int64_t more = tc_fact_left_out(v);
         pack(p, tc_fact_is_tensor(&v->items[0]) ? 'M' : 'm', &more, sizeof(more));
     }
-    p->has_samples |= v->n > A_PAIR && (p->n_tensors > n_before || tc_fact_is_tensor(&v->items[0]));
 }
 
 void tc_fact_pack_value(struct tc_fact_pack *p, const struct tc_value *v, unsigned depth)

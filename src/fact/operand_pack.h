@@ -40,8 +40,6 @@ struct tc_fact_pack {
     tc_sym made[TC_FACT_TENSORS];         /* names of models, or TC_NO_SYM; set so */
     char apart[TC_FACT_TENSORS][8]; /* rows from the first operand; "": not reported; set so */
     size_t n_tensors;
-    size_t told;      /* of them: one whose content the last such call told; SIZE_MAX: none */
-    bool has_samples; /* they stand in a list of more than two, as the samples of a batch */
     bool has_content; /* the trace tells of contents */
 };
 

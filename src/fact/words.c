@@ -160,7 +160,6 @@ static const struct tc_words {
     ROW(LENGTH, none, NULL, "%p is empty: an iterator that was used up?%k",
         "A generator, as model.parameters() gives one, can be read once: was it read before?"),
     ROW(LENGTH, NULL, "%p has %v element%s%k", "%p has %v element%s, had %e,%k", ""),
-    ROW(FLAG, NULL, "%p is %v%k", "%p is %v, was always %e,%k", ""),
     ROW(TREND, NULL, "%p %v%k", "%p %v" HEALTHY("it %e") "%k",
         "Is it compared the right way round, and reset where it should not be?"),
     ROW(NAMED, NULL, "%p is the script's %v%k", "%p is the script's %v, was %e,%k",

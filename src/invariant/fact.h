@@ -73,7 +73,6 @@ enum tc_fact_field {
     X(CLASS, "class")                   \
     X(KEYS, "keys")                     \
     X(LENGTH, "length")                 \
-    X(FLAG, "flag")                     \
     X(NAMED, "named")                   \
     X(SLICE, "slice")                   \
     X(TREND, "trend")                   \
