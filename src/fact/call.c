@@ -84,8 +84,6 @@ static struct tc_fact_open *open_call(struct tc_facts *facts, struct tc_fact_wat
     if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
         open->row = tc_fact_place_in_row(w, open);
     w->n_backwards += call->role == TC_ROLE_BACKWARD;
-    if (call->is_root && w->begun_in == TC_NO_SYM)
-        w->begun_in = call->stage;
     if (call->role == TC_ROLE_STEP)
         tc_fact_step_begins(facts, w, call);
     return open;

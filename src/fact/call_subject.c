@@ -154,8 +154,4 @@ void tc_fact_count_call(struct tc_facts *facts, struct tc_fact_watch *w,
         label->order = ++w->n_ordered;
         label->at = tc_call_at(call);
     }
-    /* What a package does so often computes the data: no step of a set-up. */
-    if (!w->n_windows && tc_role_has(call->role, TC_TRAIT_OUTSIDE) &&
-        label->n >= TC_ROLE_MAX_OF_A_FUNCTION)
-        label->order = UINT32_MAX;
 }

@@ -66,14 +66,10 @@ void tc_fact_take_back_drawn(struct tc_facts *facts, struct tc_fact_watch *w)
 
     for (size_t i = 0; i < w->counters.n; i++) {
         struct tc_fact_counter *c = &w->counters.items[i];
-        const bool drawn = is_drawn(c->sequence, w->n_windows);
-        if (!c->is_uneven && !drawn)
+        if (!is_drawn(c->sequence, w->n_windows))
             continue;
         tc_fact_table_add(&facts->table, tc_fact_counter_slot(facts, c, TC_FACT_TALLY_FIRST),
                           TC_FACT_DRAWN, strlen(TC_FACT_DRAWN), &facts->entries);
-        struct tc_fact_label *label = tc_fact_label_of(w, &c->subject);
-        if (label)
-            label->is_drawn |= drawn;
     }
     for (size_t i = 0; i < w->changes.n; i++) {
         const struct tc_fact_changes *c = &w->changes.items[i];

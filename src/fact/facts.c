@@ -15,7 +15,6 @@ struct tc_fact_watch *tc_fact_watch_of(struct tc_facts *facts, const struct tc_p
         struct tc_fact_watch *w = tc_calloc(1, sizeof(*w));
         w->process = process;
         w->horizon = -1;
-        w->begun_in = TC_NO_SYM;
         w->label_tuples = tc_strtab_new();
         w->counter_tuples = tc_strtab_new();
         w->chain_tuples = tc_strtab_new();
@@ -66,14 +65,12 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_map_release(&w->trend_places);
     tc_map_release(&w->rows);
     tc_map_release(&w->met);
-    tc_map_release(&w->read);
     tc_strtab_free(w->label_tuples);
     tc_strtab_free(w->counter_tuples);
     tc_strtab_free(w->chain_tuples);
     tc_map_release(&w->chains);
     tc_map_release(&w->producers);
     tc_map_release(&w->old_producers);
-    tc_map_release(&w->writers);
     tc_map_release(&w->newest);
     tc_map_release(&w->stepped);
     tc_map_release(&w->owners);

@@ -117,9 +117,6 @@ struct tc_fact_sequence {
 struct tc_fact_counter {
     struct tc_subject subject;
     uint64_t n, n_all, n_first; /* in this window; in all; in the first one */
-    bool is_of_training;        /* there was one in a window that no evaluation began */
-    bool is_uneven;             /* learning: in one that an evaluation began there were neither as
-                                 * many as in the first window nor twice as many */
     bool is_reported;           /* counted in windows before */
     bool has_more;              /* learning: in this window nothing is claimed of the count */
     tc_sym at;                  /* where the last of them was made */
@@ -136,7 +133,6 @@ struct tc_fact_label {
     uint64_t n_in_window, window; /* of these those of the window in which the last was */
     uint32_t order; /* place of the first such call before the first step; 0, UINT32_MAX: none */
     tc_sym at;      /* and its line */
-    bool is_drawn;  /* learning, at the end: called in steps that the script draws */
 };
 
 /* A kind of call and what it did to variables in this window. */
@@ -224,7 +220,6 @@ struct tc_fact_watch {
     size_t n_open;                    /* of the items, which keep their memory */
     /* Serial of a tensor → word for the call, and TC_FACT_COMPUTED where a model did. */
     struct tc_map producers, old_producers;
-    struct tc_map writers; /* names of operators that write to the receiver and return nothing */
     struct tc_map newest;  /* TC_FACT_WORD of a call → serial of its last result */
     int64_t latest;        /* serial of the newest tensor */
     int64_t horizon;       /* who made tensors up to this serial may be forgotten */
@@ -252,7 +247,6 @@ struct tc_fact_watch {
     uint32_t row_label, row;       /* the API called last by the script, and how often in a row */
     uint64_t n_windows;            /* with an optimizer step */
     unsigned n_backwards;          /* in this window */
-    tc_sym begun_in;               /* the stage in which a model runs first in this window */
     struct tc_fact_pass pass;      /* judging, while its counts are */
     tc_fact_lead gradient_lead;    /* in the gradients as they are */
     tc_fact_lead setting_lead;     /* in what a step of this window is taken with */
@@ -264,7 +258,6 @@ struct tc_fact_watch {
     uint64_t given[TC_FACT_GIVEN]; /* digests of what a model was given last */
     size_t n_given;
     TC_VEC(tc_sym) roots; /* names of models whose parameters were operands */
-    struct tc_map read;   /* hashes of receivers, and of what is recorded of them, in this window */
     struct tc_map rows;   /* serial of what is one row of a tensor → its index, in this window */
     struct tc_map met;    /* learning, slot → the number of the window in which it was met last */
     struct tc_fact_history history;

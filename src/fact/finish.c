@@ -60,25 +60,13 @@ static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
     say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &present);
 }
 
-/*
- * Its calls of one stage: what is set to zero for each evaluation is set to zero elsewhere, too.
- * The stage of what is called once and after the last step is that in which the run happened to
- * end; of what is seldom called, and mostly in another stage, that in which it happened to be.
- */
+/* Its calls of one stage: what is set to zero for each evaluation is set to zero elsewhere, too. */
 static void say_present(struct tc_facts *facts, const struct tc_fact_watch *w,
                         const struct tc_fact_counter *c)
 {
     const struct tc_fact_part met = {c->n_all, w->n_windows};
     struct tc_subject subject = c->subject;
 
-    if (!facts->table.is_judging && c->n_all == 1 && c->n == 1)
-        return;
-    const struct tc_fact_label *label = tc_fact_label_of(w, &subject);
-    const uint64_t n_elsewhere = label && label->n > c->n_all ? label->n - c->n_all : 0;
-    if (!facts->table.is_judging &&
-        (c->n_all * (TC_FACT_PARTS - 1) < n_elsewhere ||
-         (label && label->is_operator && c->n_all < TC_FACT_ENOUGH && c->n_all < n_elsewhere)))
-        return;
     subject.kind = TC_SUBJECT_RUN;
     say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &met);
 }
@@ -266,7 +254,7 @@ static void tell_span(struct tc_facts *facts, const struct tc_fact_slot *slot,
     struct tc_fact fact = slot->fact;
 
     fact.attribute = TC_ATTRIBUTE_SPAN;
-    if (is_told_number(facts, &slot->fact) && tc_fact_tell_span(facts->table.symbols, slot, &text))
+    if (is_told_number(facts, &slot->fact) && tc_fact_tell_span(slot, &text))
         tell_example(facts, tc_fact_key_symbol(&fact, facts->table.symbols),
                      tc_strtab_intern(facts->table.symbols, text.text, text.size), 1, windows);
     tc_strbuf_release(&text);

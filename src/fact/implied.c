@@ -242,31 +242,6 @@ static bool varies_later(const struct facts_index *x, const struct tc_fact *coun
            !has(x, &count->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT);
 }
 
-/* In each run it is called in a stage, and of no step of that is told how often. */
-static bool varies_always(const struct facts_index *x, const struct tc_fact *present)
-{
-    struct tc_subject window = present->subject;
-
-    window.kind = TC_SUBJECT_WINDOW;
-    return present->attribute == TC_ATTRIBUTE_PRESENT &&
-           window.fields[TC_FACT_STAGE] != TC_NO_SYM &&
-           !has(x, &window, TC_NO_SYM, TC_ATTRIBUTE_COUNT_FIRST) &&
-           !has(x, &window, TC_NO_SYM, TC_ATTRIBUTE_COUNT_LATER) &&
-           !has(x, &window, TC_NO_SYM, TC_ATTRIBUTE_COUNT);
-}
-
-/* Is it told how often the call of a flow is made in the first step? */
-static bool is_counted(const struct facts_index *x, const struct tc_subject *flow)
-{
-    struct tc_subject window = tc_subject_of(TC_SUBJECT_WINDOW);
-
-    window.fields[TC_FACT_FN] = flow->fields[TC_FACT_FN];
-    window.fields[TC_FACT_OF] = flow->fields[TC_FACT_OF];
-    window.fields[TC_FACT_STAGE] = flow->fields[TC_FACT_STAGE];
-    return has(x, &window, TC_NO_SYM, TC_ATTRIBUTE_COUNT_FIRST) ||
-           has(x, &window, TC_NO_SYM, TC_ATTRIBUTE_COUNT);
-}
-
 /* How often a call is made in the first step is chance where it varies in later ones, in whatever
  * stage: two runs may have drawn alike. */
 static bool is_chance(const struct facts_index *x, const struct tc_fact *fact)
@@ -275,12 +250,9 @@ static bool is_chance(const struct facts_index *x, const struct tc_fact *fact)
 
     if (fact->attribute != TC_ATTRIBUTE_COUNT_FIRST && fact->attribute != TC_ATTRIBUTE_FLOWS_FIRST)
         return false;
-    if (fact->attribute == TC_ATTRIBUTE_FLOWS_FIRST && !is_counted(x, &fact->subject))
-        return true;
     for (size_t i = 0; i < x->set->items.n; i++) {
         const struct tc_fact *other = tc_invariant_fact(x->set->items.items[i]);
-        if ((varies_later(x, other) || varies_always(x, other)) &&
-            other->subject.fields[TC_FACT_FN] == f[TC_FACT_FN] &&
+        if (varies_later(x, other) && other->subject.fields[TC_FACT_FN] == f[TC_FACT_FN] &&
             other->subject.fields[TC_FACT_OF] == f[TC_FACT_OF])
             return true;
     }
@@ -426,41 +398,6 @@ static bool from_receiver(const struct facts_index *x, const struct tc_fact *fac
     return false;
 }
 
-/* Is nothing claimed of an element that stands before this one? bracket: that of its place in path.
- */
-static bool is_behind_varying(const struct facts_index *x, const struct tc_fact *fact,
-                              const char *path, const char *bracket)
-{
-    const long place = strtol(bracket + 1, NULL, 10);
-    struct tc_strbuf text = TC_STRBUF_INIT;
-    bool is_claimed = true;
-
-    for (long i = 0; i < place && is_claimed; i++) {
-        tc_strbuf_reset(&text);
-        tc_strbuf_add(&text, path, (size_t)(bracket - path));
-        tc_strbuf_addf(&text, "[%ld]%s", i, strchr(bracket, ']') + 1);
-        const tc_sym before = tc_strtab_find(x->symbols, text.text, text.size);
-        is_claimed = before != TC_NO_SYM &&
-                     has(x, &fact->subject, before, (enum tc_attribute)fact->attribute);
-    }
-    tc_strbuf_release(&text);
-    return !is_claimed;
-}
-
-/* Elements of a list that is longer at other times stand where they do by chance: those of lists in
- * lists, and those behind one that varies. Of an index, which selects by its length, they do not.
- */
-static bool of_varying_list(const struct facts_index *x, const struct tc_fact *fact)
-{
-    const char *path = path_of(x, fact), *bracket = strchr(path, '[');
-
-    if (!bracket || fact->subject.kind != TC_SUBJECT_CALL || fact->attribute == TC_ATTRIBUTE_DIM)
-        return false;
-    const tc_sym list = tc_strtab_find(x->symbols, path, (size_t)(bracket - path));
-    return list != TC_NO_SYM && !has(x, &fact->subject, list, TC_ATTRIBUTE_LENGTH) &&
-           (strchr(bracket + 1, '[') || is_behind_varying(x, fact, path, bracket));
-}
-
 /* What is given before the first step, and varies in training, two runs may have drawn alike. */
 static bool of_varying_training(const struct facts_index *x, const struct tc_fact *fact)
 {
@@ -485,7 +422,6 @@ static const struct {
     {"a parameter from the variable that it is",                       from_source        },
     {"the count of the first step and of the others from that of all", from_count         },
     {"no rule: what the first step counts where later ones vary",      is_chance          },
-    {"no rule: elements of a list whose length varies",                of_varying_list    },
     {"no rule: what is given first of what varies in training",        of_varying_training},
     {"presence from that in a stage",                                  from_stages        },
     {"presence and rate from the count in a step",                     from_counts        },

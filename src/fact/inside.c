@@ -297,24 +297,6 @@ static void say_order(struct tc_facts *facts, const struct tc_fact_inside *insid
     tc_vec_release(&common);
 }
 
-/* What is called in steps that are drawn may be called in the first one, which is of set-up. */
-static void add_drawn(const struct tc_facts *facts, const struct tc_fact_watch *w,
-                      struct tc_fact_inside *inside)
-{
-    bool is_new;
-
-    if (!inside->is_top || !tc_fact_is_init(facts, inside->subject.fields[TC_FACT_STAGE]))
-        return;
-    for (size_t i = 0; i < w->labels.n; i++) {
-        const struct tc_fact_label *label = &w->labels.items[i];
-        if (!label->is_drawn)
-            continue;
-        (void)tc_map_at(&inside->calls, label->fn, &is_new);
-        if (is_new)
-            tc_vec_push(&inside->all, label->fn);
-    }
-}
-
 void tc_fact_say_insides(struct tc_facts *facts, struct tc_fact_watch *w)
 {
     for (size_t i = 0; i < w->insides.items.n; i++) {
@@ -322,7 +304,6 @@ void tc_fact_say_insides(struct tc_facts *facts, struct tc_fact_watch *w)
         say_order(facts, inside);
         if (w->process->selection || inside->is_own)
             continue; /* other calls may have been made; one's own are made now and then */
-        add_drawn(facts, w, inside);
         qsort_r(inside->all.items, inside->all.n, sizeof(*inside->all.items), compare_names,
                 facts->table.symbols);
         say_names(facts, inside, TC_ATTRIBUTE_CALLS, inside->all.items, inside->all.n);

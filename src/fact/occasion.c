@@ -167,27 +167,10 @@ void tc_fact_excuse(struct tc_facts *facts, uint32_t slot, enum tc_excuse excuse
         tc_sink_excuse(facts->sink, facts->table.slots.items[slot].key, excuse);
 }
 
-/* How many samples are drawn may depend on what was drawn before. So a list that is not short may
- * be nearly as long, and what makes data before training be called nearly as often. */
-#define NOT_SHORT (2 * TC_FACT_PARTS)
-
-static bool is_nearly_as_many(const char *number, const char *other)
+/* A few rows are equal by chance. */
+static bool is_few(const struct tc_facts *facts, tc_sym seen)
 {
-    const double n = strtod(number, NULL), m = strtod(other, NULL);
-
-    return n >= NOT_SHORT && fabs(n - m) * TC_FACT_PARTS <= n;
-}
-
-/* Or a few rows are equal by chance. */
-static bool is_nearly(const struct tc_facts *facts, const struct tc_fact *fact, tc_sym seen)
-{
-    const char *value = tc_strtab_text(facts->table.symbols, seen);
-    const bool is_amount = fact->attribute == TC_ATTRIBUTE_LENGTH ||
-                           (tc_attribute_row(fact->attribute)->is_count &&
-                            tc_fact_is_init(facts, fact->subject.fields[TC_FACT_STAGE]));
-
-    return is_amount ? is_nearly_as_many(tc_strtab_text(facts->table.symbols, fact->value), value)
-                     : !strcmp(value, TC_FACT_FEW);
+    return !strcmp(tc_strtab_text(facts->table.symbols, seen), TC_FACT_FEW);
 }
 
 /* Why what breaks the fact is no breach; TC_EXCUSE_NONE where it is one. */
@@ -195,7 +178,7 @@ static enum tc_excuse excuse_of(struct tc_facts *facts, const struct tc_fact_ent
 {
     const struct tc_fact *fact = &facts->table.slots.items[entry->slot].fact;
 
-    return is_nearly(facts, fact, entry->value)            ? TC_EXCUSE_NEARLY
+    return is_few(facts, entry->value)                     ? TC_EXCUSE_NEARLY
            : tc_fact_is_of_pass(facts, fact, entry->value) ? TC_EXCUSE_BATCHES
                                                            : TC_EXCUSE_NONE;
 }
@@ -294,27 +277,11 @@ tc_fact_lead tc_fact_settle(struct tc_facts *facts, const struct tc_fact_entry *
     return lead;
 }
 
-/* How often something is done in a step may break now and then where it held so many times as
- * often: a script may leave out a step by its own judgement, as that of a critic which is far
- * ahead, and have left out none in the runs learned from. */
-#define HELD_FOR_EACH 50
-
-/* The first step has calls of two stages: what flows in it from what was made before a model ran
- * may do so by another way than ever after. */
-static bool is_first_flow(const struct tc_fact_slot *slot)
-{
-    return slot->fact.attribute == TC_ATTRIBUTE_FLOWS && slot->kept.n == 1 &&
-           slot->kept.items[0].place.step == 0;
-}
-
 void tc_fact_tell_rare(struct tc_facts *facts, uint32_t number, tc_fact_lead cause)
 {
     const struct tc_fact_slot *slot = &facts->table.slots.items[number];
-    const bool is_of_each =
-        tc_attribute_row(slot->fact.attribute)->is_count && !is_first_flow(slot) &&
-        tc_fact_doubt(&slot->fact, facts->table.symbols) == TC_FACT_BITS_OF_EACH;
 
-    if (slot->held < slot->broken * (is_of_each ? HELD_FOR_EACH : 1))
+    if (slot->held < slot->broken)
         tell_kept(facts, number, cause);
     for (size_t i = 0; i < slot->kept.n; i++)
         tc_fact_excuse(facts, number, TC_EXCUSE_CHANCE);

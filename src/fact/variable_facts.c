@@ -20,21 +20,6 @@
 
 /* ---- which of them change -------------------------------------------------------------------- */
 
-/* A gradient that is rounding and nothing else comes out as zero now and then where it has one
- * element, as that of a bias under a softmax. */
-static bool has_one_element(const struct tc_strtab *symbols, const struct tc_variable *v)
-{
-    const char *shape = tc_strtab_text(symbols, v->shape);
-
-    return strspn(shape, "[1,]") == strlen(shape);
-}
-
-/* Is it chance whether the step changes anything? */
-static bool is_rounding(const struct tc_strtab *symbols, const struct tc_variable *v)
-{
-    return v->grad == TC_SYM_TINY || (v->grad == TC_SYM_ZERO && has_one_element(symbols, v));
-}
-
 /* The call that is meant by a change inside it. */
 static tc_sym changer(struct tc_facts *facts, const struct tc_call *cause, enum tc_role *role)
 {
@@ -90,7 +75,7 @@ void tc_fact_step_begins(struct tc_facts *facts, struct tc_fact_watch *w,
 
     for (size_t i = 0; i < step->n_params; i++) {
         const struct tc_variable *v = tc_process_variable(w->process, step->params[i]);
-        if (!v || !is_rounding(facts->table.symbols, v))
+        if (!v || v->grad != TC_SYM_TINY) /* it is chance whether the step changes anything */
             continue;
         changes = changes ? changes : changes_of(w, by, TC_NO_SYM, false);
         tc_vec_push(&changes->names, v->name);
@@ -216,17 +201,12 @@ static bool is_cleared(const struct tc_value *grad)
     return tc_value_is(grad, "null") || tc_value_is(grad, "zero");
 }
 
-static bool is_gradient(struct tc_facts *facts, const struct tc_event *event,
-                        const struct tc_value *grad)
+/* One that is clipped to next to nothing is no other gradient. */
+static bool is_gradient(const struct tc_event *event, const struct tc_value *grad)
 {
     const tc_sym before = event->variable->grad_before;
-    enum tc_role role;
 
-    if (!is_cleared(grad)) /* one that is clipped to next to nothing is no other gradient */
-        return before == TC_SYM_GRAD_NULL || before == TC_SYM_ZERO;
-    (void)changer(facts, event->call, &role);
-    return role == TC_ROLE_BACKWARD && tc_value_is(grad, "zero") &&
-           has_one_element(facts->table.symbols, event->variable);
+    return !is_cleared(grad) && (before == TC_SYM_GRAD_NULL || before == TC_SYM_ZERO);
 }
 
 /* A window is the place of what happens to a variable: the call that did it may have begun long
@@ -272,7 +252,7 @@ void tc_fact_variable(struct tc_facts *facts, struct tc_fact_watch *w, const str
     grad = tc_value_get(attrs, "grad");
     if (event->variable && !event->is_new && tc_value_get(attrs, "data"))
         note_change(facts, w, event, false);
-    if (event->variable && grad && is_gradient(facts, event, grad))
+    if (event->variable && grad && is_gradient(event, grad))
         note_change(facts, w, event, true);
 }
 

@@ -129,31 +129,14 @@ static bool has_more(const struct tc_facts *facts, const struct tc_fact_watch *w
            tc_map_get(&w->cut, c->subject.fields[TC_FACT_FN], &ignored);
 }
 
-/* A window begins where a model runs first: what makes the next batch is of the window before. So
- * one that an evaluation begins may have two batches, and calls of training that are in others,
- * too, are not counted in it. */
-static bool is_counted(const struct tc_fact_watch *w, struct tc_fact_counter *c)
-{
-    if (w->begun_in != TC_SYM_EVALUATION)
-        c->is_of_training |= c->n > 0;
-    return w->begun_in != TC_SYM_EVALUATION || !c->is_of_training ||
-           c->subject.fields[TC_FACT_STAGE] == TC_SYM_EVALUATION;
-}
-
-/* Why the counter is not told in this window; TC_EXCUSE_NONE where it is. */
-static enum tc_excuse excuse_of(const struct tc_fact_watch *w, struct tc_fact_counter *c)
-{
-    return is_cut(w, c) ? TC_EXCUSE_CUT : is_counted(w, c) ? TC_EXCUSE_NONE : TC_EXCUSE_BETWEEN;
-}
-
 static void leave_out(struct tc_facts *facts, const struct tc_fact_watch *w,
-                      struct tc_fact_counter *c, enum tc_excuse excuse)
+                      struct tc_fact_counter *c)
 {
-    c->is_uneven |= c->n && c->n_first && c->n != c->n_first && c->n != 2 * c->n_first;
     c->n = 0;
     for (unsigned i = 0; facts->table.is_judging && i < TC_FACT_N_TALLIES; i++)
         if (tc_fact_is_tallied(w, (enum tc_fact_tally)i))
-            tc_fact_excuse(facts, tc_fact_counter_slot(facts, c, (enum tc_fact_tally)i), excuse);
+            tc_fact_excuse(facts, tc_fact_counter_slot(facts, c, (enum tc_fact_tally)i),
+                           TC_EXCUSE_CUT);
 }
 
 static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, tc_fact_lead lead)
@@ -161,9 +144,8 @@ static tc_fact_lead say_counts(struct tc_facts *facts, struct tc_fact_watch *w, 
     w->pass = tc_fact_pass_of(facts, w);
     for (size_t i = 0; i < w->counters.n; i++) {
         struct tc_fact_counter *c = &w->counters.items[i];
-        const enum tc_excuse excuse = excuse_of(w, c);
-        if (excuse) {
-            leave_out(facts, w, c, excuse);
+        if (is_cut(w, c)) {
+            leave_out(facts, w, c);
             continue;
         }
         if (!c->is_reported && w->n_windows)
@@ -273,7 +255,5 @@ void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *w,
         w->last_lead = lead;
     w->n_windows++;
     w->n_backwards = 0;
-    w->begun_in = TC_NO_SYM;
     tc_map_clear(&w->rows);
-    tc_map_clear(&w->read);
 }

@@ -232,21 +232,16 @@
     X(CHANCE, "chance", TC_NO_SYM, "it broke so seldom that this may be chance",                     \
       "diffusion_conditioned_on_itself of benchmarks/blind/eleventh",                                \
       "relations/APIOutput_value/content-that-is-rare")                                              \
-    X(NEARLY, "nearly", TC_NO_SYM,                                                                   \
-      "it was nearly so: how many samples are drawn, or are like others, varies",                    \
-      "a healthy script whose seed decides how many samples are drawn",                              \
-      "relations/APIArg_value/a-list-nearly-as-long")                                                \
+    X(NEARLY, "nearly", TC_NO_SYM, "it was nearly so: a few rows may be like others by chance",      \
+      "the reference of beta_twice of benchmarks/blind/twentyfirst: answers that were drawn before", \
+      "relations/APIArg_value/few-rows-trained-on")                                                  \
     X(BATCHES, "batches", TC_NO_SYM,                                                                 \
       "an evaluation had more batches or fewer, and this is done with each of them",                 \
       "lightning_grouped_folds.py of benchmarks/blind/fourteenth",                                   \
       "relations/APISequence_count/as-many-batches-as-there-are")                                    \
     X(CUT, "cut", TC_NO_SYM, "a limit of the trace left out calls of that kind in the step",         \
       "segmented_by_two_ranks of benchmarks/blind/eleventh: 131 and 127 of 256 are told",            \
-      "relations/APISequence_count/a-limit-that-is-reached")                                         \
-    X(BETWEEN, "between", TC_NO_SYM,                                                                 \
-      "an evaluation began the step, so that the next batch may be in it",                           \
-      "crops_of_any_size.py of benchmarks/blind/sixth: the flips of two batches",                    \
-      "relations/APISequence_count/after-an-evaluation")
+      "relations/APISequence_count/a-limit-that-is-reached")
 
 enum tc_excuse {
     TC_EXCUSE_NONE,

@@ -13,7 +13,7 @@ from .replay import Process
 from .terms import FOREIGN, OUTER
 
 N_SOURCES, N_TENSORS, LONGEST = 6, 32, 8
-LAST_OF_ROW, LAST_RESULT, MIN_MET, MIN_EQUAL, MIN_PART = 8, 7, 8, 8, 8
+LAST_OF_ROW, LAST_RESULT, MIN_MET, MIN_EQUAL = 8, 7, 8, 8
 MANY = {"source": 3, "uncleared": 3, "again": 3, "count": 3, "count_later": 3,
         "count_where": 12, "flows": 3, "flows_later": 3, "flows_where": 12}
 NO_SCALAR = {}  # what is a tensor, or an object, as the value that it is
@@ -102,8 +102,6 @@ class Facts(Process):
         super().__init__(file, shared)
         self.said, self.made, self.met = [], {}, set()
         self.counters, self.n_windows, self.in_all = {}, 0, collections.Counter()
-        self.in_first, self.uneven = collections.Counter(), set()
-        self.begun_in = None  # the stage of the first root forward of this window
         self.labels, self.order, self.is_over = collections.Counter(), {}, None
         self.row, self.which, self.flows, self.all_flows = (None, 0), {}, {}, collections.Counter()
 
@@ -125,9 +123,7 @@ class Facts(Process):
         if "grad" in (call.get("ctx") or {}):
             subject["grad"] = "off"
         call["subject"], me = subject, tuple(label.items())
-        self.counters.setdefault((me, call["stage"]), [0, False, False])[0] += 1
-        if (call.get("self") or {}).get("role") == "root" and self.begun_in is None:
-            self.begun_in = call["stage"]
+        self.counters.setdefault((me, call["stage"]), [0, False])[0] += 1
         self.in_all[me, call["stage"]] += 1
         self.labels[me] += 1
         is_of_script = not around or around["role"] in FOREIGN
@@ -190,7 +186,7 @@ class Facts(Process):
             subject = {"kind": "flow", **self.label(call), "stage": call["stage"], "name": str(i + 1) if i < n_args else "self",
                        "in": self.source(serial)} | ({"in_of": " of ".join(words)} if words else {})
             key = tuple(subject.items())
-            self.flows.setdefault(key, [0, False, False])[0] += 1
+            self.flows.setdefault(key, [0, False])[0] += 1
             self.all_flows[key] += 1
 
     def say_again(self, call, attribute, what):
@@ -232,13 +228,7 @@ class Facts(Process):
         if not self.n_windows:
             self.say_order()
         for (label, stage), counter in self.counters.items():
-            n, is_known, _ = counter
-            if not self.is_counted(counter, stage):
-                if n and self.in_first[label, stage] and n not in (self.in_first[label, stage], 2 * self.in_first[label, stage]):
-                    self.uneven.add((label, stage))
-                continue
-            if not self.n_windows:
-                self.in_first[label, stage] = n
+            n, is_known = counter
             if not is_known:
                 self.say_absent(label, stage)
             subject = {"kind": "window", **dict(label), "stage": stage}
@@ -246,11 +236,9 @@ class Facts(Process):
             self.say(subject, None, "count_later" if self.n_windows else "count_first", n)
             if n:
                 self.say(subject, None, "count_where", n)
-            counter[:2] = 0, True
+            counter[:] = 0, True
         for key, counter in self.flows.items():
-            n, is_known, _ = counter
-            if not self.is_counted(counter, dict(key).get("stage")):
-                continue
+            n, is_known = counter
             if not is_known:
                 self.say_never(key)
             self.say(dict(key), None, "flows", n)
@@ -258,18 +246,8 @@ class Facts(Process):
                 self.say(dict(key), None, "flows_later", n)
             if n:
                 self.say(dict(key), None, "flows_where", n)
-            counter[:2] = 0, True
+            counter[:] = 0, True
         self.n_windows += 1
-        self.begun_in = None
-
-    def is_counted(self, counter, stage):
-        """Not of training, as other windows have it, in one that an evaluation began."""
-        is_even = self.begun_in != "evaluation"
-        counter[2] |= is_even and counter[0] > 0
-        if is_even or not counter[2] or stage == "evaluation":
-            return True
-        counter[0] = 0
-        return False
 
     def say_absent(self, label, stage):
         subject = {"kind": "window", **dict(label), "stage": stage}
@@ -293,16 +271,12 @@ class Facts(Process):
             self.say_order()
         if not any(r["type"] == "end" and not r["exit"] for r in self.records):
             return
-        for label, stage in self.uneven:
-            self.say({"kind": "window", **dict(label), "stage": stage}, None, "count_first", "drawn")
         for label, n in self.labels.items():
             if self.n_windows:
                 self.say({"kind": "run", **dict(label)}, None, "rate", (n, self.n_windows))
             self.say({"kind": "run", **dict(label)}, None, "present", (n, self.n_windows))
         for label, stage in self.in_all:
-            is_last_alone = self.in_all[label, stage] == 1 and self.counters[label, stage][0]
-            if not is_last_alone and self.in_all[label, stage] * MIN_PART >= self.labels[label]:
-                self.say({"kind": "run", **dict(label), "stage": stage}, None, "present", (self.in_all[label, stage], self.n_windows))
+            self.say({"kind": "run", **dict(label), "stage": stage}, None, "present", (self.in_all[label, stage], self.n_windows))
         for key, n in self.all_flows.items():
             if n >= MIN_MET and "number " not in dict(key).get("in_of", ""):
                 self.say(dict(key), None, "flows_ever", True)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-What is called once and after the last step, each run calls, in whatever stage it ends: here an evaluation after every
-third step is the last thing of one run and not of another.
-"""
+"""What is called once and after the last step, each run calls at the stage at which it ends: here after an evaluation."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]
@@ -32,10 +29,6 @@ def healthy(folder):
 
 def healthy_longer(folder):
     train(folder, 9)
-
-
-def fine_in_training(folder):
-    train(folder, 7)
 
 
 def broken(folder):
