@@ -17,11 +17,6 @@
 #include "fact/tensor_content.h"
 #include "fact/walk.h"
 
-/* A content is unlike another one for certain, a number by chance: of those so many different ones
- * are asked for. */
-#define MIN_NUMBERS 3
-/* Of fewer occasions nothing is said that the ranks have otherwise, but of seeds. */
-#define MIN_OTHER 3
 /* Occasions that are kept of each, the first ones. */
 #define MAX_OCCASIONS 64
 /* Ranks beyond are not compared: what they had wrong shows in the first. */
@@ -142,19 +137,21 @@ struct comparison {
     bool is_sure_other; /* of so many occasions */
 };
 
+/* A content is unlike another one for certain, a number by chance: of those several different ones
+ * are asked for. */
 static bool has_many(const struct tc_fact_shared *s)
 {
-    uint32_t known[MIN_NUMBERS];
+    uint32_t known[TC_FACT_OFTEN];
     unsigned n = 0;
 
-    for (size_t i = 0; i < s->occasions.n && n < MIN_NUMBERS; i++) {
+    for (size_t i = 0; i < s->occasions.n && n < TC_FACT_OFTEN; i++) {
         unsigned j = 0;
         while (j < n && known[j] != s->occasions.items[i].hash)
             j++;
         if (j == n)
             known[n++] = s->occasions.items[i].hash;
     }
-    return n == MIN_NUMBERS;
+    return n == TC_FACT_OFTEN;
 }
 
 static const struct tc_fact_shared *find_shared(const struct tc_fact_watch *w,
@@ -175,7 +172,7 @@ static bool compare(struct tc_fact_watch *const *ranks, size_t n_ranks,
 
     *out = (struct comparison){.n = first->occasions.n, .first_other = first->occasions.n};
     out->is_sure = first->is_content || first->is_seed || has_many(first);
-    out->is_sure_other = out->is_sure && (first->is_seed || first->occasions.n >= MIN_OTHER);
+    out->is_sure_other = out->is_sure && (first->is_seed || first->occasions.n >= TC_FACT_OFTEN);
     for (size_t r = 1; r < n_ranks; r++) {
         all[r] = find_shared(ranks[r], first);
         if (!all[r] || all[r]->occasions.n != first->occasions.n)

@@ -18,6 +18,7 @@
 #include "fact/occasion.h"
 #include "fact/table.h"
 #include "fact/walk.h"
+#include "relation/support.h"
 
 /* So many steps are early. */
 #define EARLY 3
@@ -89,9 +90,6 @@ tc_fact_lead tc_fact_meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w
 
 /* ---- batches -------------------------------------------------------------------------------- */
 
-/* Of fewer elements the numbers are chance. */
-#define MIN_ELEMENTS 64
-
 struct batch {
     struct tc_facts *facts;
     struct tc_fact_watch *watch;
@@ -107,7 +105,8 @@ static void meet_tensor(void *context, const char *path, const struct tc_value *
         tc_value_int(tc_value_get(tc_value_get(tensor, "summary"), "distinct"), TC_NONE);
 
     if (b->lead || !tc_value_get(tensor, "tensor") ||
-        tc_count_elements(tc_value_get(tensor, "shape")) < MIN_ELEMENTS)
+        tc_count_elements(tc_value_get(tensor, "shape")) <
+            TC_MIN_ELEMENTS) /* of fewer the numbers are chance */
         return;
     if (n_distinct >= 0)
         b->lead = meet_number(b->facts, b->watch, b->subject, path, TC_ATTRIBUTE_DISTINCT,

@@ -18,11 +18,6 @@
 /* Of fewer different numbers nothing is said. */
 #define MIN_NUMBERS 4
 
-static bool is_of_receiver(const struct tc_strtab *symbols, const struct tc_fact *fact)
-{
-    return fact->path != TC_NO_SYM && !strncmp(tc_strtab_text(symbols, fact->path), "self", 4);
-}
-
 /* Different ones, or fewer. */
 static int count_numbers(const struct tc_fact_span *span)
 {
@@ -38,11 +33,9 @@ static void print_span(const struct tc_fact_span *span, struct tc_strbuf *out)
                    (unsigned)tc_hash64(numbers, sizeof(numbers), 0));
 }
 
-bool tc_fact_tell_span(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                       struct tc_strbuf *out)
+bool tc_fact_tell_span(const struct tc_fact_slot *slot, struct tc_strbuf *out)
 {
-    if (is_of_receiver(symbols, &slot->fact) || count_numbers(&slot->span) < MIN_NUMBERS ||
-        slot->span.n_calls < TC_FACT_ENOUGH)
+    if (count_numbers(&slot->span) < MIN_NUMBERS || slot->span.n_calls < TC_FACT_ENOUGH)
         return false;
     print_span(&slot->span, out);
     return true;

@@ -12,7 +12,6 @@ extern const struct tc_fact_rule tc_fact_number_span;
 
 /* Learning, what the numbers of a slot say of the whole run. False where they say nothing: they are
  * few, or a receiver's, as a schedule that goes by losses has them. */
-bool tc_fact_tell_span(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                       struct tc_strbuf *out);
+bool tc_fact_tell_span(const struct tc_fact_slot *slot, struct tc_strbuf *out);
 
 #endif /* TC_FACT_NUMBER_SPAN_H */

@@ -9,6 +9,8 @@
 
 /* Of fewer occasions nothing is said of how a run goes on. */
 #define TC_FACT_ENOUGH 8
+/* What was met so often was met by no single chance. */
+#define TC_FACT_OFTEN 3
 /* One part of so many is little, and what differs by less is nearly the same. */
 #define TC_FACT_PARTS 8
 

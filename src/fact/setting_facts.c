@@ -20,10 +20,6 @@
 #include "fact/table.h"
 #include "replay/symbols.h"
 
-/* A number that has changed so often goes by a schedule, and by no chance such as a loss that
- * stands still. */
-#define MIN_CHANGES 6
-
 /* Only the first record of a group names it. */
 static struct tc_fact_setting *setting_of(struct tc_fact_watch *w, int64_t serial, tc_sym name,
                                           tc_sym key)
@@ -198,7 +194,7 @@ void tc_fact_say_courses(struct tc_facts *facts, struct tc_fact_watch *w,
         subject.fields[TC_FACT_NAME] = s->name;
         if (!s->is_told || s->first == 0 ||
             (facts->table.is_judging ? !is_as_long(facts, &subject, s->key, steps.text)
-                                     : s->n_values < MIN_CHANGES))
+                                     : !s->n_values))
             continue;
         tc_strbuf_reset(&text);
         tc_strbuf_addf(&text, "\"%.3g times the first%s", s->last / s->first, steps.text);

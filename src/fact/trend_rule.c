@@ -15,12 +15,6 @@
 #include "fact/one_value.h"
 #include "relation/relation.h"
 
-/* So often the best stays as it was, and so often in all runs it does not, or moves on. An accuracy
- * that rises and then is the greatest there is has no such stops. */
-#define MIN_STAYS   3
-#define MIN_MOVES   6
-#define MIN_BETWEEN 3
-
 /* Claims. A run says OTHERWISE, or one of these with a number: how far it came, how often it fell
  * or rose, at what it stayed. */
 #define NEVER_RISES "\"never rises\""
@@ -72,7 +66,7 @@ void tc_fact_print_trend(const struct tc_fact_trend *t, char *text, size_t size)
         snprintf(text, size, GOES_ON, t->last);
     else if (!t->is_saved && n_moves >= TC_FACT_ENOUGH && !(t->n_rises && t->n_falls))
         snprintf(text, size, t->n_rises ? CLIMBS : SINKS, (double)n_moves, t->last);
-    else if (t->n <= TC_FACT_ENOUGH || (n_moves && !t->is_saved) || n_stays < MIN_STAYS ||
+    else if (t->n <= TC_FACT_ENOUGH || (n_moves && !t->is_saved) || n_stays < TC_FACT_OFTEN ||
              (t->n_rises && t->n_falls))
         snprintf(text, size, OTHERWISE);
     else if (!n_moves)
@@ -111,17 +105,18 @@ static void add_run(struct trends *all, const char *text)
     all->between += between;
 }
 
-/* Which way it goes, or where no run shows that, that it goes one way. A number that all runs have
- * is no best of them. */
+/* Which way it goes, with stops on the way: an accuracy that rises and then is the greatest there
+ * is has none. Or where no run shows that, that it goes one way. A number that all runs have is no
+ * best of them. */
 static const char *claim_of(const struct trends *all, bool are_alike)
 {
     if (all->n_other || all->n_on || (all->rises && all->falls))
         return NULL;
     if (all->n_climbs || all->n_sinks)
         return !are_alike ? NULL : all->n_climbs ? NEVER_FALLS : NEVER_RISES;
-    if (all->rises >= MIN_MOVES && all->between >= MIN_BETWEEN)
+    if (all->rises && all->between >= TC_FACT_OFTEN)
         return NEVER_FALLS;
-    if (all->falls >= MIN_MOVES && all->between >= MIN_BETWEEN)
+    if (all->falls && all->between >= TC_FACT_OFTEN)
         return NEVER_RISES;
     return !all->rises && !all->falls && all->n_stay > 1 && !are_alike ? NEVER_TURNS : NULL;
 }
