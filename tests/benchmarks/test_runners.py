@@ -16,6 +16,7 @@ BENCHMARKS = ROOT / "benchmarks"
 BIN = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)) if "--bin" in sys.argv else None
 if BIN:
     sys.argv.remove("--bin")
+AS_PYTHON = "--python", warm_python(also=["sklearn.datasets"], OMP_NUM_THREADS="1")
 
 
 PYTHON_TOOL = """\
@@ -65,7 +66,7 @@ class Runners(unittest.TestCase):
 
     def bench(self, which, *arguments, code=0):
         p = subprocess.run([sys.executable, "-B", BENCHMARKS / which / "run.py", "--bin", BIN, "--work", self.work,
-                            "--python", warm_python(), *arguments], capture_output=True, text=True)
+                            *AS_PYTHON, *arguments], capture_output=True, text=True)
         self.assertEqual(p.returncode, code, p.stdout + p.stderr)
         return p.stdout
 
@@ -99,12 +100,12 @@ class Runners(unittest.TestCase):
         self.assertEqual((p.returncode, p.stderr), (2, "pipelines: /nonexistent: no tools there; build them, or name them with --bin\n"))
 
     def test_6_a_long_run_loses_nothing_and_does_not_grow(self):
-        p = subprocess.run([sys.executable, "-B", BENCHMARKS / "collect" / "long.py", "--bin", BIN, "--seconds", "20"],
+        p = subprocess.run([sys.executable, "-B", BENCHMARKS / "collect" / "long.py", "--bin", BIN, *AS_PYTHON, "--seconds", "20"],
                            capture_output=True, text=True)
         self.assertEqual((p.returncode, len(p.stdout.splitlines())), (0, 5), p.stdout + p.stderr)
 
     def test_7_what_single_calls_cost(self):
-        p = subprocess.run([sys.executable, "-B", BENCHMARKS / "collect" / "calls.py", "--bin", BIN, "--pairs", "1"],
+        p = subprocess.run([sys.executable, "-B", BENCHMARKS / "collect" / "calls.py", "--bin", BIN, *AS_PYTHON, "--pairs", "1"],
                            capture_output=True, text=True)
         self.assertEqual((p.returncode, len(p.stdout.splitlines())), (0, 11), p.stdout + p.stderr)
 
@@ -116,7 +117,7 @@ class Runners(unittest.TestCase):
             (upstream / f"traincheck-{program}").write_text(f"#!/usr/bin/env python3\n{PYTHON_TOOL}")
             (upstream / f"traincheck-{program}").chmod(0o755)
         p = subprocess.run([sys.executable, "-B", BENCHMARKS / "false_positives" / "python_tool.py", "--bin", BIN, "--work", self.work,
-                            "--upstream", upstream, "--steps", "8", "--learn", "1", "--validate", "1",
+                            *AS_PYTHON, "--upstream", upstream, "--steps", "8", "--learn", "1", "--validate", "1",
                             "gcn", "lbfgs_diabetes", "vae"], capture_output=True, text=True)
         self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
         self.assertIn('{"pipeline": "vae", "failed": "collect: exit status 1: ValueError: no such tensor"}', p.stdout)

@@ -14,6 +14,9 @@ import shipped
 import harness
 import sets
 
+sys.path.insert(0, str(shipped.ROOT / "tests"))
+from warm import warm_python  # noqa: E402
+
 # Of the pipelines that validate: one for each set, short ones.
 HEALTHY = ["vae", "ddp_text", "hf_vit_manual"]
 # The examples' broken variants, and what of the sets must tell.
@@ -36,7 +39,9 @@ class Validation(unittest.TestCase):
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        cls.tools = harness.Tools(cls.bin, sys.executable, folder.name)
+        also = [m for m in ("sklearn.datasets", "transformers.trainer") if importlib.util.find_spec(m.partition(".")[0])]
+        python = warm_python(sys.executable, also, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+        cls.tools = harness.Tools(cls.bin, python, folder.name)
         cls.plan = sets.Plan()
 
     def trace(self, pipeline, script, arguments=()):
