@@ -378,6 +378,24 @@ for step in range(4):
         self.assertTrue({"größe.weight", "größe.bias"} <= set(plan.inits), set(plan.inits))
 
 
+    def test_a_wrapper_adds_nothing_though_fsdp_derives_a_class_of_it(self):
+        self.plan(HEADER + """
+from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
+from torch.distributed.fsdp import fully_shard
+dist.init_process_group("gloo")
+model = nn.Sequential(checkpoint_wrapper(nn.Linear(3, 2)), nn.Linear(2, 2))
+for layer in model:
+    fully_shard(layer)
+fully_shard(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    model(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""", "--plan-world", "2")
+        self.assertEqual(set(self.read()[0].inits), {"0.weight", "0.bias", "1.weight", "1.bias"})
+
+
 STEPS = """
 model = nn.Linear(3, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

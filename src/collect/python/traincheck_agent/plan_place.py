@@ -26,7 +26,7 @@ def _walk(module, prefix, seen):
         return
     seen.add(id(module))
     yield prefix, module
-    wrapped = _WRAPPERS.get(type(module).__name__)
+    wrapped = next((_WRAPPERS[c.__name__] for c in type(module).__mro__ if c.__name__ in _WRAPPERS), None)  # FSDP2 derives
     for name, child in module._modules.items():
         if child is not None:
             below = prefix if name == wrapped else f"{prefix}.{name}" if prefix else name
