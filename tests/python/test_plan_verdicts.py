@@ -1,0 +1,472 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What traincheck-check says of plans that traincheck-collect --plan has captured of jobs and of their single device."""
+import unittest
+
+from plan_case import BIN, HEADER, STEPS, PlanCase
+
+COUNTED = HEADER + """
+rank, world = 0, 1
+if "WORLD_SIZE" in os.environ:
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(0)
+model = nn.Sequential(nn.Embedding(13, 7), nn.Linear(7, 13))
+optimizer = torch.optim.SGD(model.parameters(), lr=1)
+for step in range(3):
+    made = torch.Generator().manual_seed(step + 5)
+    text, tags = (torch.randint(13, (6, 5), generator=made) for _ in range(2))
+    tags[:2, :3] = -100
+    text, tags = text.chunk(world)[rank], tags.chunk(world)[rank]
+    tokens = (tags != -100).sum()
+    if world > 1:
+        dist.all_reduce(tokens)
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(text).flatten(0, 1), tags.flatten(), reduction="sum", ignore_index=-100)
+    (loss / tokens).backward()
+    if world > 1:
+        for p in model.parameters():
+            dist.all_reduce(p.grad)
+    optimizer.step()
+"""
+
+
+class VerdictCase(PlanCase):
+    def verdict(self, parallel, single):
+        done = self.execute([BIN / "traincheck-check", "--plan", self.work / parallel, "--plan-reference", self.work / single,
+                             "-o", self.work / "report"], None)
+        return done.code, done.out + done.err
+
+
+class TestExchanges(VerdictCase):
+    """What ranks give each other of constants, before the step begins."""
+
+    @classmethod
+    def setUpClass(cls):
+        host = cls()
+        host.setUp()
+        cls.addClassCleanup(host.doCleanups)
+        host.plan(COUNTED, folder="single")
+        cls.folder = host.work
+
+    def judged(self, right="", wrong=""):
+        self.plan(COUNTED.replace(right, wrong) if right else COUNTED, "--plan-world", "2")
+        return self.verdict("plan", self.folder / "single")
+
+    def test_a_count_of_all_ranks_divides_the_loss(self):
+        code, text = self.judged()
+        self.assertEqual(code, 0, text)
+        counts = [o for plan in self.read() for o in plan.named("c10d.allreduce_") if o["out"][0][3] == []]
+        self.assertEqual(len(counts), 6)  # of three steps, on two ranks: that of the third comes before it begins
+
+    def test_a_count_of_its_own_is_refuted(self):
+        code, text = self.judged("dist.all_reduce(tokens)", "pass")
+        self.assertEqual(code, 1, text)
+
+    def test_what_python_computes_from_a_count_is_unjudged_with_its_line(self):
+        code, text = self.judged("loss / tokens", "loss / tokens.item()")
+        self.assertEqual(code, 3, text)
+        self.assertIn(f"script.py:{self.line_of(COUNTED, 'loss / tokens')}: Python read ", text)
+
+    def test_what_is_only_printed_changes_no_verdict(self):
+        code, text = self.judged("optimizer.zero_grad()", "optimizer.zero_grad(); print(tokens.item())")
+        self.assertEqual(code, 0, text)
+
+
+OBJECTS = HEADER + """
+rank, world = 0, 1
+settings = {"rate": 0.5}
+if "WORLD_SIZE" in os.environ:
+    import torch.distributed.checkpoint as checkpoint
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+    box = [settings if rank == 0 else None]
+    dist.broadcast_object_list(box, src=0)
+    rows = [None]
+    dist.scatter_object_list(scatter_object_output_list=rows, scatter_object_input_list=["even", "odd"] if rank == 0 else None, src=0)
+    assert rows[0] == ("even", "odd")[rank], rows
+    said = [None] * world
+    dist.all_gather_object(said, rank)
+    dist.barrier()
+    settings = box[0]
+torch.manual_seed(0)
+model = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=settings["rate"])
+for step in range(3):
+    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(step))[rank::world]
+    model(x).square().mean().backward()
+    if world > 1:
+        for p in model.parameters():
+            dist.all_reduce(p.grad, dist.ReduceOp.AVG)
+    optimizer.step()
+    optimizer.zero_grad()
+    if world > 1:
+        dist.barrier()
+        checkpoint.load({"model": model.state_dict()}, checkpoint_id="nowhere")
+        checkpoint.save({"model": model.state_dict()}, checkpoint_id="checkpoint")
+"""
+
+
+class TestObjects(VerdictCase):
+    def test_what_one_rank_gives_to_others_and_a_checkpoint(self):
+        self.plan(OBJECTS, folder="single")
+        self.plan(OBJECTS, "--plan-world", "2")
+        code, text = self.verdict("plan", "single")
+        self.assertEqual(code, 0, text)
+        self.assertFalse((self.work / "checkpoint").exists())
+
+    def test_a_rank_that_does_not_run_gives_nothing(self):
+        late = OBJECTS.replace("rank == 0 else None", "rank == 1 else None").replace("src=0", "src=1").replace(
+            "settings = box[0]", "settings = box[0] or settings").replace("assert rows", "assert rank == 0 or rows")
+        self.plan(late, "--plan-world", "2", "-j", "1")
+        self.assertEqual(len(self.read()), 2)
+
+
+BY_HAND = HEADER + """
+rank, world = 0, 1
+if "WORLD_SIZE" in os.environ:
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+params = list(model.parameters())
+whole = torch.cat([p.detach().flatten() for p in params])
+size = -(-whole.numel() // world)
+part = F.pad(whole, (0, size * world - whole.numel()))[rank * size:][:size].clone()
+momentum = torch.zeros_like(part)
+for step in range(3):
+    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(step)).chunk(world)[rank]
+    model(x).square().mean().backward()
+    with torch.no_grad():
+        grad = torch.cat([p.grad.flatten() for p in params])
+        if world > 1:
+            dist.all_reduce(grad)
+        grad = F.pad(grad / world, (0, size * world - grad.numel()))
+        momentum.mul_(0.5).add_(grad[rank * size:][:size])
+        part.sub_(momentum)
+        parts = [torch.empty(size) for _ in range(world)]
+        dist.all_gather(parts, part) if world > 1 else parts[0].copy_(part)
+        for p, new in zip(params, torch.cat(parts)[:whole.numel()].split([p.numel() for p in params])):
+            p.copy_(new.view_as(p))
+            p.grad = None
+"""
+
+
+PADDED = HEADER + """
+rank, world = 0, 1
+if "WORLD_SIZE" in os.environ:
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(0)
+model = nn.Linear(3, 2)
+grads, at = torch.zeros(10), 0  # two more than there are
+for p in model.parameters() if world > 1 else ():
+    p.grad = grads[at:at + p.numel()].view_as(p)
+    at += p.numel()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+for step in range(3):
+    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(step)).chunk(world)[rank]
+    model(x).square().mean().backward()
+    if world > 1:
+        dist.all_reduce(grads)
+        grads /= world
+    else:
+        grads = torch.cat([p.grad.flatten() for p in model.parameters()])
+    norm = grads.norm()
+    for p in model.parameters():
+        p.grad /= norm
+    optimizer.step()
+    if world > 1:
+        grads.zero_()
+    else:
+        optimizer.zero_grad()  # there is no gradient then
+"""
+
+
+TAUGHT = HEADER + """
+teacher, model = nn.Linear(3, 2), nn.Linear(3, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+for step in range(3):
+    with torch.no_grad():
+        print(model(torch.ones(7, 3)).sigmoid().mean())  # an evaluation, while gradients of the last step are there
+    optimizer.zero_grad()
+    x = torch.randn(6, 3)
+    with torch.no_grad():
+        wanted = teacher(x).tanh()
+    (model(x) - wanted).square().mean().backward()
+    optimizer.step()
+"""
+
+
+APPLIED = HEADER + """
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2  # LINE OF BACKWARD
+model = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    rows = torch.randperm(6)[:4]  # LINE OF ROWS
+    y = Twice.apply(model(torch.ones(6, 3)))  # LINE OF APPLY
+    part = y[:, 1:]  # LINE OF PART
+    (y[rows].sum() + part.exp().sum()).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+OWNED = HEADER + """
+rank, world = 0, 1
+if "WORLD_SIZE" in os.environ:
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+params = list(model.parameters())
+optimizer = torch.optim.Adam(params[rank::world], lr=0.1, eps=0.1)
+for step in range(3):
+    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(step)).chunk(world)[rank]
+    model.zero_grad()
+    model(x).square().mean().backward()
+    for number, p in enumerate(params if world > 1 else ()):
+        dist.reduce(p.grad, number % world, dist.ReduceOp.AVG)
+    optimizer.step()
+    for number, p in enumerate(params if world > 1 else ()):
+        dist.broadcast(p.data, number % world)
+"""
+
+
+class TestAnyOptimizer(VerdictCase):
+    """Steps that no torch.optim.Optimizer makes, and scripts with fewer steps than asked for."""
+
+    def test_what_writes_parameters_after_a_backward_is_a_step(self):
+        run = self.plan(BY_HAND, folder="single")
+        self.assertIn("step 1, ", run.said)
+        self.assertIn("the script writes the parameters itself: step 1 is captured", run.said)
+        self.plan(BY_HAND, "--plan-world", "3", folder="three")  # 26 elements over 3 ranks: one is padding
+        single, = self.read("single")
+        self.assertEqual(set(single.results), {n + s for n in ("0.weight", "0.bias", "2.weight", "2.bias") for s in ("", ".grad")})
+        code, text = self.verdict("three", "single")
+        self.assertEqual(code, 0, text)
+
+    def test_a_buffer_of_gradients_that_is_zero_and_padded_holds_numbers(self):
+        self.plan(PADDED, folder="single")
+        self.plan(PADDED, "--plan-world", "2", folder="two")
+        for plan in self.read("two"):
+            self.assertEqual({n for n, i in plan.inits.items() if i["init"] == "state"}, set())
+            self.assertEqual([c["data"] for c in plan.consts.values() if c["n"] == 10], [[0.0]])
+        code, text = self.verdict("two", "single")
+        self.assertEqual(code, 0, text)
+
+    def test_what_a_frozen_teacher_computes_before_is_part_of_the_step(self):
+        self.plan(TAUGHT)
+        plan, = self.read()
+        self.assertEqual((plan.head["step"], len(plan.named("aten.tanh"))), (2, 1))  # exact, where a float was rounded
+        self.assertEqual(plan.named("aten.sigmoid"), [])
+        self.assertNotIn("weight.grad", plan.inits)
+
+    def test_lines_of_an_applied_function_of_constants_and_of_views(self):
+        self.plan(APPLIED)
+        plan, = self.read()
+        line = {mark: f"script.py:{self.line_of(APPLIED, 'LINE OF ' + mark)}" for mark in ("BACKWARD", "ROWS", "APPLY", "PART")}
+        (back,) = [o for o in plan.named("aten.mul") if "back" in o]
+        self.assertEqual((back["src"][0], back["back"]), (line["BACKWARD"] + ", in backward", [line["APPLY"]]))
+        self.assertEqual([o["made"] for o in plan.named("aten.index")], [[line["ROWS"]]])
+        self.assertEqual([o["made"] for o in plan.named("aten.exp")], [[line["PART"]]])
+
+    def test_a_parameter_may_be_in_the_optimizer_of_another_rank(self):
+        self.plan(OWNED, folder="single")
+        self.plan(OWNED, "--plan-world", "2", folder="two")
+        for plan in self.read("two"):
+            self.assertEqual({n for n, i in plan.inits.items() if i["init"] == "param"},
+                             {"0.weight", "0.bias", "2.weight", "2.bias"})
+        code, text = self.verdict("two", "single")
+        self.assertEqual(code, 0, text)
+        self.plan(OWNED.replace("dist.broadcast(p.data, number % world)", "pass"), "--plan-world", "2", folder="kept")
+        code, text = self.verdict("kept", "single")
+        self.assertEqual(code, 1, text)
+
+    def test_a_wrong_step_by_hand_is_refuted(self):
+        self.plan(BY_HAND, folder="single")
+        bugs = (("grad / world", "grad"), ("dist.all_reduce(grad)", "pass"),
+                ("part.sub_(momentum)", "part.sub_(momentum) if rank else None"))
+        for number, (right, wrong) in enumerate(bugs):
+            self.plan(BY_HAND.replace(right, wrong), "--plan-world", "2", folder=f"wrong{number}")
+            code, text = self.verdict(f"wrong{number}", "single")
+            self.assertEqual(code, 1, wrong + text)
+
+    def test_an_optimizer_of_torch_is_the_same_step(self):
+        text = BY_HAND.partition("rank, world")[0] + """
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=1, momentum=0.5)
+x = torch.randn(6, 3, generator=torch.Generator().manual_seed(0))
+model(x).square().mean().backward()
+optimizer.step()
+"""
+        run = self.plan(text, folder="single")
+        self.assertIn("the script has no step 2: step 1, its last one, is captured", run.said)
+        self.plan(BY_HAND, "--plan-world", "2", folder="two")
+        code, text = self.verdict("two", "single")
+        self.assertEqual(code, 0, text)
+
+    def test_what_a_script_keeps_from_an_earlier_step_has_no_place(self):
+        run = self.plan(BY_HAND, "--plan-step", "2")
+        plan, = self.read()
+        self.assertEqual(plan.head["step"], 1)
+        self.assertIn("the script keeps a tensor that an earlier step has written", run.said)
+
+    def test_a_step_beyond_the_last_takes_the_last(self):
+        run = self.plan(HEADER + STEPS, "--plan-step", "9")
+        self.assertIn("the script has no step 9: step 4, its last one, is captured", run.said)
+        self.plan(HEADER + STEPS, "--plan-step", "4", folder="fourth")
+        (last,), (fourth,) = self.read(), self.read("fourth")
+        self.assertEqual((last.head["step"], last.ops, last.inits, last.results),
+                         (4, fourth.ops, fourth.inits, fourth.results))
+
+
+ROTATIONS = HEADER + """
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.query, self.key, self.out = nn.Linear(7, 6), nn.Linear(7, 6), nn.Linear(3, 1)
+    def forward(self, x, turns):
+        pairs = [torch.view_as_complex(y.unflatten(-1, (-1, 2))) * turns for y in (self.query(x), self.key(x))]
+        both = pairs[0] * pairs[1].conj() / (2 + pairs[1].abs())
+        return self.out(both.abs() + both.imag + torch.view_as_real(pairs[0] + pairs[1]).sum(-1))
+
+torch.manual_seed(0)
+ranks, rank = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", 0))
+if ranks > 1:
+    dist.init_process_group("gloo")
+model = Attention()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+angles = torch.outer(torch.arange(10.0), 0.3 ** torch.arange(3.0))
+turns = torch.polar(torch.ones_like(angles), angles)
+for step in range(3):
+    x = torch.randn(5, 10, 7, generator=torch.Generator().manual_seed(step)).chunk(ranks, 1)[rank]
+    own = turns.chunk(ranks)[0 if "same" in sys.argv else rank]  # THE PLACE
+    optimizer.zero_grad()
+    model(x, own).square().mean().backward()
+    for p in model.parameters():
+        if ranks > 1:
+            dist.all_reduce(p.grad)
+            p.grad /= ranks
+    optimizer.step()
+"""
+
+EXPERTS = HEADER + """
+torch.manual_seed(0)
+ranks, rank = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", 0))
+if ranks > 1:
+    dist.init_process_group("gloo")
+router, experts = nn.Linear(7, 3), nn.ModuleList(nn.Linear(7, 4) for _ in range(3))
+parameters = [*router.parameters(), *experts.parameters()]
+optimizer = torch.optim.SGD(parameters, lr=0.1)
+for step in range(3):
+    x = torch.randn(46, 7, generator=torch.Generator().manual_seed(step)).chunk(ranks)[rank]
+    weight, chosen = router(x).softmax(-1).max(-1)
+    counts = torch.bincount(chosen, minlength=3)
+    parts = (x * weight[:, None])[chosen.argsort()].split(counts.tolist() if "--lists" in sys.argv else [len(x), 0, 0])
+    loss = sum(expert(part).square().sum() for expert, part in zip(experts, parts)) / 46
+    print(int(counts[0]))
+    optimizer.zero_grad()
+    loss.backward()
+    for p in parameters:
+        if ranks > 1:
+            dist.all_reduce(p.grad)
+    optimizer.step()
+"""
+
+
+MASTERS = HEADER + """
+ranks, rank = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", 0))
+if ranks > 1:
+    dist.init_process_group("gloo")
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(7, 9), nn.LayerNorm(9), nn.Tanh(), nn.LayerNorm(9), nn.Linear(9, 4))
+whole = list(model.parameters())
+sizes = [p.numel() for p in whole]
+padding = -sum(sizes) % ranks
+
+def flat(tensors):
+    return F.pad(torch.cat([t.reshape(-1) for t in tensors]), (0, padding))
+
+shard = nn.Parameter(flat([p.detach() for p in whole]).chunk(ranks)[rank].clone())
+optimizer = torch.optim.AdamW([shard] if ranks > 1 else whole, lr=0.01, eps=1e-3)
+for step in range(3):
+    x = torch.randn(12, 7, generator=torch.Generator().manual_seed(step)).chunk(ranks)[rank]
+    (model(x).square().sum() / 48).backward()
+    if ranks > 1:
+        shard.grad = torch.empty_like(shard)
+        dist.reduce_scatter_tensor(shard.grad, flat([p.grad for p in whole]))
+        if "halved" in sys.argv:
+            shard.grad /= 2  # THE PLACE
+    optimizer.step()
+    for p in whole:
+        p.grad = None
+    if ranks > 1:
+        gathered = torch.empty(sum(sizes) + padding)
+        dist.all_gather_into_tensor(gathered, shard.detach())
+        for p, part in zip(whole, gathered[:sum(sizes)].split(sizes)):
+            p.data.copy_(part.view_as(p))
+"""
+
+
+class TestCopies(VerdictCase):
+    """An optimizer that trains flat shards in place of the parameters."""
+
+    def test_its_shards_and_their_moments_are_those_of_parameters(self):
+        self.plan(MASTERS, folder="single")
+        self.plan(MASTERS, "--plan-world", "2", folder="two")
+        plan = self.read("two")[1]
+        self.assertEqual(plan.head["step"], 2)
+        self.assertEqual({n for n in plan.inits if n.startswith("4.weight")}, {"4.weight", "4.weight:exp_avg", "4.weight:exp_avg_sq"})
+        self.assertEqual(plan.inits["4.weight:exp_avg"]["flat"], 0)
+        code, text = self.verdict("two", "single")
+        self.assertEqual(code, 0, text)
+
+    def test_a_wrong_one_is_told_of_the_parameters_after_the_step(self):
+        self.plan(MASTERS, folder="single")
+        self.plan(MASTERS, "--plan-world", "2", folder="two", args=["halved"])
+        code, text = self.verdict("two", "single")
+        self.assertEqual(code, 1, text)
+        self.assertIn(f"script.py:{self.line_of(MASTERS, 'THE PLACE')}", text.splitlines()[0])
+
+
+class TestValues(VerdictCase):
+    """Complex numbers, and numbers that Python reads."""
+
+    def judge(self, text, *args):
+        self.plan(text, folder="single", args=[a for a in args if a.startswith("--")])
+        self.plan(text, "--plan-world", "2", folder="two", args=args)
+        return self.verdict("two", "single")
+
+    def test_rotations_by_complex_numbers_are_verified(self):
+        code, text = self.judge(ROTATIONS)
+        self.assertEqual(code, 0, text)
+
+    def test_rotations_by_the_positions_of_another_rank_are_refuted(self):
+        code, text = self.judge(ROTATIONS, "same")
+        self.assertEqual(code, 1, text)
+        self.assertIn("departs at aten.mul", text)
+
+    def test_counts_that_become_sizes_leave_a_plan_unjudged(self):
+        code, text = self.judge(EXPERTS, "--lists")
+        self.assertEqual(code, 3, text)
+        self.assertIn("and made a size of it. It depends on parameters", text)
+
+    def test_a_factor_before_a_sum_is_written(self):
+        self.plan(ROTATIONS.replace("dist.all_reduce(p.grad)", "dist.all_reduce(p.grad, dist._make_nccl_premul_sum(0.25))"),
+                  "--plan-world", "2", folder="two")
+        plan, _ = self.read("two")
+        self.assertEqual({o["a"]["reduce_op"] for o in plan.named("c10d.allreduce_")}, {"premul_sum:0.25"})
+
+    def test_counts_that_are_printed_do_not(self):
+        self.assertEqual(self.judge(EXPERTS)[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
