@@ -149,6 +149,23 @@ static void numbers_in_shorthand_have_their_digits_in_the_file(void **state)
     assert_file(NUMBERS "\"step\":3,\"m\":10}\n{\"z\":3}\n" NUMBERS "\"step\":5 ,\"m\":10}\n");
 }
 
+static void many_lines_in_shorthand_are_written_one_after_the_other(void **state)
+{
+    struct tc_strbuf expected = TC_STRBUF_INIT;
+
+    (void)state;
+    open_sink(1 << 20, false);
+    tc_sink_pause(); /* all are fetched at once */
+    for (int i = 0; i < 20000; i++) {
+        put_in_shorthand(i);
+        tc_strbuf_addf(&expected, NUMBERS "\"step\":%d,\"m\":10}\n", i);
+    }
+    tc_sink_resume();
+    tc_sink_close();
+    assert_file(expected.text);
+    tc_strbuf_release(&expected);
+}
+
 static void a_flush_brings_lines_to_the_file(void **state)
 {
     (void)state;
@@ -306,6 +323,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(held_lines_can_get_another_step, setup, teardown),
         cmocka_unit_test_setup_teardown(numbers_in_shorthand_have_their_digits_in_the_file, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(many_lines_in_shorthand_are_written_one_after_the_other,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(a_flush_brings_lines_to_the_file, setup, teardown),
         cmocka_unit_test_setup_teardown(the_first_line_is_in_the_file_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(after_a_pause_lines_go_on, setup, teardown),

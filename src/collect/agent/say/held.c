@@ -17,10 +17,10 @@
 /* What is looked at again is written out. */
 void tc_held_add(struct tc_held *held, const char *line, size_t size, size_t step_at)
 {
-    tc_shorthand_write_out(&held->lines, line, step_at);
+    tc_shorthand_write_out(&held->lines, line, step_at, SIZE_MAX);
     if (step_at)
         tc_vec_push(&held->steps, held->lines.size);
-    tc_shorthand_write_out(&held->lines, line + step_at, size - step_at);
+    tc_shorthand_write_out(&held->lines, line + step_at, size - step_at, SIZE_MAX);
 }
 
 /* White space is allowed between JSON tokens: a shorter number is padded with it. */

@@ -10,6 +10,8 @@
 #ifndef TC_COLLECT_SHORTHAND_H
 #define TC_COLLECT_SHORTHAND_H
 
+#include <stdbool.h>
+
 #include "base/strbuf.h"
 
 #define TC_SHORTHAND_MARK '\x01'
@@ -32,7 +34,8 @@ static inline void tc_shorthand_set_int(struct tc_strbuf *line, size_t at, int64
     memcpy(line->text + at + 1, &n, sizeof(n));
 }
 
-/* Append the line with its numbers in digits. */
-void tc_shorthand_write_out(struct tc_strbuf *out, const char *line, size_t size);
+/* Append lines with their numbers in digits, up to the end of the one with which there are `enough`
+ * bytes; says how much of them that is. */
+size_t tc_shorthand_write_out(struct tc_strbuf *out, const char *lines, size_t size, size_t enough);
 
 #endif /* TC_COLLECT_SHORTHAND_H */

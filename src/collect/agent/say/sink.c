@@ -89,17 +89,26 @@ static void fail(const struct tc_error *err)
     sink.retry_at_ns = tc_clock_ns() + sink.retry_ns;
 }
 
-/* Called without the lock; what came of it is settled with it. */
-static enum tc_status write_lines(const struct tc_strbuf *lines, bool flush, struct tc_error *err)
+/* However many wait, few at a time have their numbers in digits. What fails is tried again with
+ * each further one, and kept by the writer. */
+static enum tc_status add_lines(const struct tc_strbuf *lines, struct tc_error *err)
 {
     enum tc_status status = TC_OK;
 
-    if (lines->size) {
+    for (size_t at = 0; at < lines->size;) {
         tc_strbuf_reset(&sink.written);
-        tc_shorthand_write_out(&sink.written, lines->text, lines->size);
+        at += tc_shorthand_write_out(&sink.written, lines->text + at, lines->size - at, WAKE_SIZE);
         status =
             tc_writer_add(sink.writer, sink.written.text, sink.written.size, tc_clock_ns(), err);
     }
+    return status;
+}
+
+/* Called without the lock; what came of it is settled with it. */
+static enum tc_status write_lines(const struct tc_strbuf *lines, bool flush, struct tc_error *err)
+{
+    enum tc_status status = add_lines(lines, err);
+
     if (status == TC_OK)
         status = flush ? tc_writer_flush(sink.writer, err)
                        : tc_writer_tick(sink.writer, tc_clock_ns(), err);
