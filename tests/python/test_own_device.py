@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-from test_elsewhere import ALL_CONTENT, CALLS, NUMBERS, RATES, SCRIPT, UNCLEARED, content
+from elsewhere_case import ALL_CONTENT, CALLS, NUMBERS, RATES, SCRIPT, UNCLEARED, content
 from traced import Warm
 
 import own_device
