@@ -361,6 +361,23 @@ for step in range(3):
         self.assertEqual(set(self.read()[0].inits), {"0.weight", "0.bias", "1.weight", "1.bias"})
 
 
+class TestMade(PlanCase):
+    def test_what_is_computed_between_steps_is_known_by_its_line(self):
+        text = HEADER + """
+model = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+table = torch.rand(8, 3)
+for step in range(3):
+    x = table * 2  # THE LINE
+    model(x).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+        self.plan(text)
+        product, = self.read()[0].named("aten.addmm")
+        self.assertEqual(product["made"], [f"script.py:{self.line_of(text, 'THE LINE')}"])
+
+
 class TestWithoutTorch(PlanCase):
     python = PYTHON
 

@@ -579,6 +579,8 @@ class Recorder:
             op["back"] = list(applied)
         made = self._lines_made(tensors_in([args, list(kwargs.values())], []), line.partition(", in ")[0])
         self._forget_made(given, before)
+        if not self.in_step:  # the step to come starts from it
+            self._note_made([t for t in given if key_of(local(t)) not in before])
         if made:
             op["made"] = made
         if rng is not None:
