@@ -208,22 +208,32 @@ class Layout(Warm):
         self.assertEqual(run.code, 0, run.err)
         self.assertGreater(len(self.calls(run)), 150)
 
-    def trace_pipeline(self, pipeline, **env):
+    def trace_pipeline(self, pipeline, folder, **env):
         """Its texts."""
-        tools = harness.Tools(BIN, self.python if pipeline.ranks == 1 else PYTHON, self.work / "-".join(["pipelines", *env]))
         pipeline.env = env
-        folder, _ = tools.trace_pipeline(pipeline)
-        found = texts(folder.glob("trace_*"))
+        try:
+            found, _ = harness.Tools(BIN, self.python if pipeline.ranks == 1 else PYTHON, self.work / folder).trace_pipeline(pipeline)
+        except harness.Failed as error:
+            if "ModuleNotFoundError" in str(error):
+                self.skipTest(str(error))
+            raise
+        found = texts(found.glob("trace_*"))
         self.assertEqual([line for file in found for line in file if '"code":"switched-off"' in line], [])
         return found
+
+    def compare_pipeline(self, pipeline):
+        read = self.trace_pipeline(pipeline, "read")
+        for name, other in {"asked": ASK, "anew": ANEW}.items():
+            difference = first_difference(read, self.trace_pipeline(pipeline, name, **other))
+            if difference and first_difference(read, self.trace_pipeline(pipeline, f"again, {name}")):
+                self.skipTest(f"{pipeline.name} is not the same twice")
+            self.assertIsNone(difference, name)
 
     def test_pipelines(self):
         names = os.environ.get("TRAINCHECK_TEST_PIPELINES", "amp_custom_linear vae").split()
         for name, pipeline in harness.pipelines([] if names == ["all"] else names).items():
-            read = self.trace_pipeline(pipeline)
-            for other in ASK, ANEW:
-                with self.subTest(name, **other):
-                    self.assertIsNone(first_difference(read, self.trace_pipeline(pipeline, **other)))
+            with self.subTest(name):
+                self.compare_pipeline(pipeline)
 
     def test_storages(self):
         run = self.compare(self.script(STORAGES))
