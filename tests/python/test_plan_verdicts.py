@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What traincheck-check says of plans that traincheck-collect --plan has captured of jobs and of their single device."""
+import json
+import subprocess
 import unittest
 
 from plan_case import BIN, HEADER, STEPS, PlanCase
@@ -334,7 +336,7 @@ class Attention(nn.Module):
         self.query, self.key, self.out = nn.Linear(7, 6), nn.Linear(7, 6), nn.Linear(3, 1)
     def forward(self, x, turns):
         pairs = [torch.view_as_complex(y.unflatten(-1, (-1, 2))) * turns for y in (self.query(x), self.key(x))]
-        both = pairs[0] * pairs[1].conj() / (2 + pairs[1].abs())
+        both = pairs[0] * (0.5 - pairs[1].conj()) / (2 + pairs[1].abs())
         return self.out(both.abs() + both.imag + torch.view_as_real(pairs[0] + pairs[1]).sum(-1))
 
 torch.manual_seed(0)
@@ -447,6 +449,31 @@ class TestValues(VerdictCase):
     def test_rotations_by_complex_numbers_are_verified(self):
         code, text = self.judge(ROTATIONS)
         self.assertEqual(code, 0, text)
+
+    def test_the_numbers_of_a_script_are_those_without_a_plan(self):
+        text = HEADER + """
+torch.manual_seed(0)
+weight = nn.Parameter(torch.randn(4, 6))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+some, real = torch.randn(4, 3, dtype=torch.complex64), torch.randn(4, 3)
+for step in range(3):
+    z = torch.view_as_complex(weight.unflatten(1, (3, 2)))
+    parts = [z + 1, 2 - z, z + 1j, z - some, z + real, z * 1j, z * 3, z / some, real / z, z.conj() * some, z / 2, z.sum(1), z.mean(),
+             z.flip(-1), z[[2, 0]], torch.cat([z, some], -1), torch.stack([z, some], -1), torch.where(real > 0, z, some),
+             torch.polar(z.abs(), real), torch.complex(z.real, real), z.clone().add_(some).mul_(2), -z, z.roll(1), z.sgn()]
+    print([round(float(part.abs().square().sum()), 3) for part in map(torch.Tensor.detach, parts)], flush=True)
+    sum((torch.view_as_real(part) * 0.1).square().sum() for part in parts).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+        plain = subprocess.run([self.python, "-c", text], capture_output=True, text=True, check=True).stdout.splitlines()
+        steps = self.plan(text).out.splitlines()
+        self.assertGreater(len(steps), 1)
+        for step, as_ever in zip(steps, plain):
+            for number, other in zip(json.loads(step), json.loads(as_ever), strict=True):
+                self.assertAlmostEqual(number, other, delta=0.01)
+        self.assertEqual({op for op in self.read()[0].names() if op.startswith("complex.")},
+                         {"complex.aten.roll.default", "complex.aten.masked_fill_.Scalar"})
 
     def test_rotations_by_the_positions_of_another_rank_are_refuted(self):
         code, text = self.judge(ROTATIONS, "same")

@@ -8,8 +8,7 @@ import sys
 
 # What these do to a complex tensor they do to its real and to its imaginary part.
 _BY_PARTS = {"add", "add_", "sub", "sub_", "neg", "neg_", "sum", "mean", "clone", "copy_", "zero_", "cat", "stack",
-             "index", "index_select", "slice_backward", "select_backward", "_to_copy", "constant_pad_nd",
-             "_unsafe_view", "flip", "roll", "where"}
+             "index", "index_put", "index_put_", "index_select", "slice_backward", "select_backward", "_to_copy", "_unsafe_view", "flip", "where"}
 # Without dim these go over all dimensions.
 _ALL_DIMENSIONS = {"sum": lambda aten: aten.sum.dim_IntList, "mean": lambda aten: aten.mean.dim}
 
@@ -39,6 +38,13 @@ def pairs(tensor):
     return sys.modules["torch"].view_as_real(tensor.detach().conj() if tensor.is_conj() else tensor.detach())
 
 
+def _gives_complex(traits, named):
+    """Not so where the imaginary part is left out. An overload for a number takes no pair."""
+    dtype = named.get("dtype")
+    return "Scalar" not in traits.name and (dtype is None or dtype.is_complex) and \
+        not (traits.writes and not is_complex(named["self"]))
+
+
 def _aten():
     return sys.modules["torch"].ops.aten
 
@@ -49,8 +55,8 @@ class Pairs:
     def __init__(self, dispatch):
         """dispatch(operator, args, kwargs): runs and records one."""
         self.dispatch = dispatch
-        self.known = {"mul": self._mul, "div": self._div, "conj_physical": self._conj_physical, "abs": self._abs, "sgn": self._sgn,
-                      "complex": self._complex_of, "polar": self._polar}
+        self.known = {"mul": self._mul, "div": self._div, "conj_physical": self._conj_physical, "abs": self._abs,
+                      "sgn": self._sgn, "rsub": self._rsub, "complex": self._complex_of, "polar": self._polar}
 
     def run(self, traits, func, named):
         """The result, or NotImplemented where nothing is known of the operator."""
@@ -59,7 +65,7 @@ class Pairs:
             result = known(named)
         elif known is not None and traits.writes == ["self"]:
             result = self._write(named["self"], known(named))
-        elif traits.short in _BY_PARTS and not any(isinstance(v, complex) for v in named.values()):
+        elif traits.short in _BY_PARTS and _gives_complex(traits, named):
             result = self._by_parts(traits, func, named)
         else:
             result = NotImplemented
@@ -82,8 +88,10 @@ class Pairs:
         return self.dispatch(operator, args, kwargs)
 
     def _real(self, tensor):
-        """The tensor's pairs; those of a real one have 0 as imaginary part."""
+        """The pairs of a tensor or number; those of a real one have 0 as imaginary part."""
         torch = sys.modules["torch"]
+        if isinstance(tensor, (int, float, complex)):
+            return torch.tensor([tensor.real, tensor.imag])
         if tensor.is_complex():
             return pairs(tensor)
         return self._call(_aten().stack.default, [tensor, torch.zeros_like(tensor)], -1)
@@ -101,7 +109,7 @@ class Pairs:
         torch = sys.modules["torch"]
         tensors = [v for v in named.values() if isinstance(v, torch.Tensor) and v.is_complex()]
         tensors += [t for v in named.values() if isinstance(v, (list, tuple)) for t in v if is_complex(t)]
-        n = max((t.dim() for t in tensors), default=named["self"].dim()) + (traits.short == "stack")
+        n = max(t.dim() for t in tensors or [named["self"]]) + (traits.short == "stack")
         given = {name: self._part(name, value, n) for name, value in named.items() if name != "memory_format"}
         if traits.short in _ALL_DIMENSIONS and not given.get("dim"):
             func, given["dim"] = _ALL_DIMENSIONS[traits.short](_aten()), list(range(n))
@@ -111,8 +119,12 @@ class Pairs:
     def _part(self, name, value, n):
         """An argument of an operator on tensors of n dimensions, as the operator on pairs has it."""
         torch = sys.modules["torch"]
+        if name == "condition":
+            return value.unsqueeze(-1)
         if isinstance(value, torch.Tensor):
             return self._real(value) if value.is_complex() or name in ("self", "other", "src") else value
+        if name in ("self", "other") and isinstance(value, (int, float, complex)):
+            return self._real(value)
         if name == "tensors":
             return [self._real(t) for t in value]
         if name == "dim" and isinstance(value, int):
@@ -121,10 +133,6 @@ class Pairs:
             return [d % n for d in value]
         if name in ("input_sizes", "size"):
             return [*value, 2]
-        if name == "condition":
-            return value.unsqueeze(-1)
-        if name == "pad":
-            return [0, 0, *value]
         return torch.zeros((), dtype=value).real.dtype if isinstance(value, torch.dtype) and value.is_complex else value
 
     def _parts(self, tensor):
@@ -170,6 +178,12 @@ class Pairs:
 
     def _sgn(self, named):
         return self._div({**named, "other": self._abs(named)})
+
+    def _rsub(self, named):
+        less = self._real(named["self"])
+        if named.get("alpha", 1) != 1:
+            less = self._product(less, named["alpha"])
+        return sys.modules["torch"].view_as_complex(self._call(_aten().sub.Tensor, self._real(named["other"]), less))
 
     def _complex_of(self, named):
         return self._complex(named["real"], named["imag"])
