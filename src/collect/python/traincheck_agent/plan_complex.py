@@ -8,7 +8,8 @@ import sys
 
 # What these do to a complex tensor they do to its real and to its imaginary part.
 _BY_PARTS = {"add", "add_", "sub", "sub_", "neg", "neg_", "sum", "mean", "clone", "copy_", "zero_", "cat", "stack",
-             "index", "index_put", "index_put_", "index_select", "slice_backward", "select_backward", "_to_copy", "_unsafe_view", "flip", "where"}
+             "index", "index_put", "index_put_", "index_select", "slice_backward", "select_backward", "_to_copy",
+             "_unsafe_view", "flip", "where"}
 # Without dim these go over all dimensions.
 _ALL_DIMENSIONS = {"sum": lambda aten: aten.sum.dim_IntList, "mean": lambda aten: aten.mean.dim}
 
