@@ -167,10 +167,27 @@ void tc_fact_excuse(struct tc_facts *facts, uint32_t slot, enum tc_excuse excuse
         tc_sink_excuse(facts->sink, facts->table.slots.items[slot].key, excuse);
 }
 
-/* A few rows are equal by chance. */
-static bool is_few(const struct tc_facts *facts, tc_sym seen)
+/* How many samples are drawn may depend on what was drawn before. So a list that is not short may
+ * be nearly as long, and what makes data before training be called nearly as often. */
+#define NOT_SHORT (2 * TC_FACT_PARTS)
+
+static bool is_nearly_as_many(const char *number, const char *other)
 {
-    return !strcmp(tc_strtab_text(facts->table.symbols, seen), TC_FACT_FEW);
+    const double n = strtod(number, NULL), m = strtod(other, NULL);
+
+    return n >= NOT_SHORT && fabs(n - m) * TC_FACT_PARTS <= n;
+}
+
+/* Or a few rows are equal by chance. */
+static bool is_nearly(const struct tc_facts *facts, const struct tc_fact *fact, tc_sym seen)
+{
+    const char *value = tc_strtab_text(facts->table.symbols, seen);
+    const bool is_amount = fact->attribute == TC_ATTRIBUTE_LENGTH ||
+                           (tc_attribute_row(fact->attribute)->is_count &&
+                            tc_fact_is_init(facts, fact->subject.fields[TC_FACT_STAGE]));
+
+    return is_amount ? is_nearly_as_many(tc_strtab_text(facts->table.symbols, fact->value), value)
+                     : !strcmp(value, TC_FACT_FEW);
 }
 
 /* Why what breaks the fact is no breach; TC_EXCUSE_NONE where it is one. */
@@ -178,7 +195,7 @@ static enum tc_excuse excuse_of(struct tc_facts *facts, const struct tc_fact_ent
 {
     const struct tc_fact *fact = &facts->table.slots.items[entry->slot].fact;
 
-    return is_few(facts, entry->value)                     ? TC_EXCUSE_NEARLY
+    return is_nearly(facts, fact, entry->value)            ? TC_EXCUSE_NEARLY
            : tc_fact_is_of_pass(facts, fact, entry->value) ? TC_EXCUSE_BATCHES
                                                            : TC_EXCUSE_NONE;
 }
