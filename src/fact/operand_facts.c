@@ -151,6 +151,21 @@ static size_t place_in_pack(const struct tc_fact_reader *r, const struct tc_valu
     return i;
 }
 
+/* Judging, is a column claimed to be mixed? What shows one element by chance is no breach of that,
+ * and otherwise as any other. */
+static bool is_chance(struct tc_fact_reader *r, enum tc_attribute attribute)
+{
+    if (r->text.text[r->text.size - 1] != TC_FACT_DOUBT)
+        return false;
+    r->text.text[--r->text.size] = '\0';
+    if (!r->table->is_judging)
+        return false;
+    const uint32_t slot = slot_of(r, attribute);
+    return slot != UINT32_MAX &&
+           !strcmp(tc_strtab_text(r->table->symbols, r->table->slots.items[slot].fact.value),
+                   TC_FACT_MIXED);
+}
+
 static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
 {
     const size_t at = place_in_pack(r, tensor, r->pack->n_tensors);
@@ -163,7 +178,8 @@ static void add_content(struct tc_fact_reader *r, const struct tc_value *tensor)
         if (tc_fact_content_attribute(i) == TC_ATTRIBUTE_UNIFORM && is_choice)
             continue;
         tc_strbuf_reset(&r->text);
-        if (tc_fact_content(i, &t, is_computed, &r->text))
+        if (tc_fact_content(i, &t, is_computed, &r->text) &&
+            !is_chance(r, tc_fact_content_attribute(i)))
             add(r, tc_fact_content_attribute(i));
     }
 }

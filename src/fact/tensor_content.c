@@ -75,6 +75,42 @@ static bool tells_columns(const struct tc_value *summary, int64_t n, int64_t n_c
            (double)(n / n_columns - 1) * log2(n_distinct) >= MIN_BITS;
 }
 
+/* By chance a column of others shows one element alone so seldom that it breaks a claim. */
+#define SURE_BITS 12.0
+
+/* Rows of which one need not be like another: those of one picture, or of one sentence, are alike.
+ * Which of the dimensions holds the samples is not known; the largest is not less than it. */
+static int64_t n_unlike_rows(const struct tc_value *shape)
+{
+    int64_t n = 1;
+
+    for (size_t i = 0; i + 1 < shape->n; i++) {
+        const int64_t size = tc_value_int(&shape->items[i], 1);
+
+        n = size > n ? size : n;
+    }
+    return n;
+}
+
+/* Is the element so frequent that the rows of a column may all show it by chance? */
+static bool is_doubtful(const struct tc_fact_tensor *tensor, const struct tc_value *element)
+{
+    const struct tc_value *summary = tensor->summary;
+    const bool is_bool = element->kind == TC_VALUE_BOOL;
+    const char *key = is_bool                 ? (element->boolean ? "true" : "false")
+                      : element->integer == 0 ? "zero"
+                      : element->integer == 1 ? "one"
+                      : element->integer < 0  ? "negative"
+                                              : NULL;
+    const double n_distinct = (double)tc_value_int(tc_value_get(summary, "distinct"), 2);
+    const double n_like = key ? (double)tc_value_int(tc_value_get(summary, key), 0) : 0;
+
+    const double n = (double)tensor->n_elements;
+
+    return (double)n_unlike_rows(tensor->shape) * log2(n_like > 0 ? n / n_like : n_distinct) <
+           SURE_BITS;
+}
+
 static bool add_column(const struct tc_fact_tensor *tensor, const char *key, struct tc_strbuf *out)
 {
     const struct tc_value *summary = tensor->summary;
@@ -92,6 +128,8 @@ static bool add_column(const struct tc_fact_tensor *tensor, const char *key, str
         tc_strbuf_addf(out, "\"always %s\"", element->boolean ? "true" : "false");
     else
         tc_strbuf_addf(out, "\"always %lld\"", (long long)tc_value_int(element, 0));
+    if (is_doubtful(tensor, element))
+        tc_strbuf_addc(out, TC_FACT_DOUBT);
     return true;
 }
 

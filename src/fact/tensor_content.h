@@ -19,6 +19,8 @@
 #define TC_FACT_NONE  "\"none\""
 #define TC_FACT_SOME  "\"some\""
 #define TC_FACT_MIXED "\"mixed\""
+/* Behind the value of a column: it may be by chance that it shows one element alone. */
+#define TC_FACT_DOUBT '?'
 /* So few that they may be equal by chance: no breach, and never claimed. */
 #define TC_FACT_FEW "\"few\""
 /* As many calls as are recorded of one function, so there may have been more: is never claimed. */
