@@ -14,24 +14,15 @@ _BY_PARTS = {"add", "add_", "sub", "sub_", "neg", "neg_", "sum", "mean", "clone"
 _ALL_DIMENSIONS = {"sum": lambda aten: aten.sum.dim_IntList, "mean": lambda aten: aten.mean.dim}
 
 
-def is_complex(value):
-    torch = sys.modules["torch"]
-    if isinstance(value, (list, tuple)):
-        return any(map(is_complex, value))
-    return isinstance(value, torch.Tensor) and value.is_complex()
-
-
-def concerns(traits, named):
-    """Is a complex tensor among the arguments, or is the result one?"""
-    return any(map(is_complex, named.values())) or traits.base in ("aten.complex", "aten.polar") or \
+def concerns(traits, named, read):
+    """Is a complex tensor among those that it reads, or is the result one?"""
+    return any(t.is_complex() for t in read) or traits.base in ("aten.complex", "aten.polar") or \
         getattr(named.get("dtype"), "is_complex", False)
 
 
-def is_lazy(value):
-    """Is a tensor among these that autograd will negate, or whose conjugate it will take, when it is read?"""
-    if isinstance(value, (list, tuple)):
-        return any(map(is_lazy, value))
-    return isinstance(value, sys.modules["torch"].Tensor) and (value.is_neg() or value.is_conj())
+def is_lazy(tensor):
+    """Will it be negated, or its conjugate be taken, when it is read?"""
+    return tensor.is_neg() or tensor.is_conj()
 
 
 def pairs(tensor):
@@ -43,7 +34,7 @@ def _gives_complex(traits, named):
     """Not so where the imaginary part is left out. An overload for a number takes no pair."""
     dtype = named.get("dtype")
     return "Scalar" not in traits.name and (dtype is None or dtype.is_complex) and \
-        not (traits.writes and not is_complex(named["self"]))
+        not (traits.writes and not named["self"].is_complex())
 
 
 def _aten():
@@ -59,15 +50,15 @@ class Pairs:
         self.known = {"mul": self._mul, "div": self._div, "conj_physical": self._conj_physical, "abs": self._abs,
                       "sgn": self._sgn, "rsub": self._rsub, "complex": self._complex_of, "polar": self._polar}
 
-    def run(self, traits, func, named):
-        """The result, or NotImplemented where nothing is known of the operator."""
+    def run(self, traits, func, named, read):
+        """The result of an operator that reads these tensors, or NotImplemented where nothing is known of the operator."""
         known = self.known.get(traits.short.rstrip("_"))
         if known is not None and not traits.writes:
             result = known(named)
         elif known is not None and traits.writes == ["self"]:
             result = self._write(named["self"], known(named))
         elif traits.short in _BY_PARTS and _gives_complex(traits, named):
-            result = self._by_parts(traits, func, named)
+            result = self._by_parts(traits, func, named, read)
         else:
             result = NotImplemented
         return result
@@ -106,16 +97,13 @@ class Pairs:
         self._call(_aten().copy_.default, torch.view_as_real(to), torch.view_as_real(value))
         return to
 
-    def _by_parts(self, traits, func, named):
-        torch = sys.modules["torch"]
-        tensors = [v for v in named.values() if isinstance(v, torch.Tensor) and v.is_complex()]
-        tensors += [t for v in named.values() if isinstance(v, (list, tuple)) for t in v if is_complex(t)]
-        n = max(t.dim() for t in tensors or [named["self"]]) + (traits.short == "stack")
+    def _by_parts(self, traits, func, named, read):
+        n = max(t.dim() for t in [t for t in read if t.is_complex()] or [named["self"]]) + (traits.short == "stack")
         given = {name: self._part(name, value, n) for name, value in named.items() if name != "memory_format"}
         if traits.short in _ALL_DIMENSIONS and not given.get("dim"):
             func, given["dim"] = _ALL_DIMENSIONS[traits.short](_aten()), list(range(n))
         result = self.dispatch(func, (), given)
-        return named["self"] if traits.writes else torch.view_as_complex(result)
+        return named["self"] if traits.writes else sys.modules["torch"].view_as_complex(result)
 
     def _part(self, name, value, n):
         """An argument of an operator on tensors of n dimensions, as the operator on pairs has it."""
@@ -134,7 +122,7 @@ class Pairs:
             return [d % n for d in value]
         if name in ("input_sizes", "size"):
             return [*value, 2]
-        return torch.zeros((), dtype=value).real.dtype if isinstance(value, torch.dtype) and value.is_complex else value
+        return value.to_real() if isinstance(value, torch.dtype) and value.is_complex else value
 
     def _parts(self, tensor):
         """(real, imaginary) of a tensor; (it, None) of a real one."""

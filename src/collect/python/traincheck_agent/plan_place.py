@@ -38,6 +38,10 @@ def _modules():
     return [m for m in gc.get_objects() if issubclass(type(m), kind) and "_modules" in m.__dict__]
 
 
+def _trainable():
+    return {id(p): p for m in _modules() for p in m._parameters.values() if p is not None and p.requires_grad}
+
+
 class Names:
     """Names of parameters, buffers and modules of all models that an optimizer trains; without an optimizer of all
     whose parameters require a gradient. A parameter of such a model may be in the optimizer of another rank, or in a flat
@@ -50,8 +54,7 @@ class Names:
         self.tensors = {}  # name -> parameter
         self.copies = {}  # id of a tensor that an optimizer trains -> its pieces
         wanted = {id(p): p for o in optimizers for group in o.param_groups for p in group["params"]}
-        of_modules = {id(p): p for m in _modules() for p in m._parameters.values() if p is not None and p.requires_grad}
-        for root in self._roots(wanted) or self._roots(of_modules):
+        for root in self._roots(wanted) or self._roots(_trainable()):
             self._add_root(root, wanted)
         for index, optimizer in enumerate(optimizers):
             self._add_nameless(index, optimizer, copies)

@@ -413,10 +413,11 @@ class Recorder:
         symbolic = self._is_symbolic(traits, named)
         if not symbolic and self._is_outside(traits, named):
             return self._run_outside(traits, func, args, kwargs)
-        if not traits.is_view and plan_complex.is_lazy([args, list(kwargs.values())]):
+        read = [] if traits.is_view else tensors_in(list(named.values()), [])
+        if any(map(plan_complex.is_lazy, read)):
             return self.dispatch(func, self.pairs.settle(args), self.pairs.settle(kwargs))
-        if not traits.is_view and plan_complex.concerns(traits, named):
-            result = self.pairs.run(traits, func, named)
+        if not traits.is_view and plan_complex.concerns(traits, named, read):
+            result = self.pairs.run(traits, func, named, read)
             if result is not NotImplemented:
                 return result
         return self._record(traits, func, args, kwargs, named, symbolic)
@@ -570,7 +571,7 @@ class Recorder:
             encoded = {name: self._encode(value, True) for name, value in named.items()}
         self._add_group(named, encoded)
         line, module, via, applied = self.place(node)
-        is_complex = any(map(plan_complex.is_complex, [args, list(kwargs.values()), given]))
+        is_complex = any(t.is_complex() for t in tensors_in(list(named.values()), given[:]))
         op = {"op": "complex." * is_complex + traits.name, "a": encoded, "out": self._outputs(traits, named, result, before),
               "src": [line, node.name() if node is not None else ""]}
         if via:
