@@ -275,7 +275,18 @@ size_t tc_commands_pending(const struct tc_commands *commands)
     return commands->n_running + commands->waiting.n;
 }
 
-size_t tc_commands_left(const struct tc_commands *commands)
+void tc_commands_say_left(const struct tc_commands *commands, const char *state)
 {
-    return tc_commands_pending(commands) + commands->n_dropped;
+    const size_t n = tc_commands_pending(commands) + commands->n_dropped;
+
+    if (n && state)
+        say_line(commands,
+                 "%zu of the commands could not end before the check did; the next check with "
+                 "--state %s runs them",
+                 n, state);
+    else if (n)
+        say_line(commands,
+                 "%zu of the commands could not end before the check did; with --state FILE the "
+                 "next check would run them",
+                 n);
 }

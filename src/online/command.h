@@ -30,7 +30,8 @@ void tc_commands_free(struct tc_commands *commands);
 void tc_commands_run(struct tc_commands *commands, const char *id, const char *text, size_t size);
 /* Running and waiting ones. */
 size_t tc_commands_pending(const struct tc_commands *commands);
-/* These, and ones for which there was no room. */
-size_t tc_commands_left(const struct tc_commands *commands);
+/* Of these, and of ones for which there was no room, say that they are left to the next check.
+ * state: what --state names, or NULL. */
+void tc_commands_say_left(const struct tc_commands *commands, const char *state);
 
 #endif /* TC_ONLINE_COMMAND_H */

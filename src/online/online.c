@@ -451,22 +451,6 @@ static void begin_commands(struct online *o)
     tc_causes_init(&o->causes, &o->check, o->state, o->commands);
 }
 
-static void say_left_over(struct online *o)
-{
-    size_t n = tc_commands_left(o->commands);
-
-    if (n && o->state)
-        say_line(o,
-                 "--on-violation: %zu of the commands could not end before the check did; the next "
-                 "check with --state %s runs them",
-                 n, o->config->state);
-    else if (n)
-        say_line(o,
-                 "--on-violation: %zu of the commands could not end before the check did; with "
-                 "--state FILE the next check would run them",
-                 n);
-}
-
 /* Until when they are waited for, in the loop's time. */
 static uint64_t end_of_wait(const struct online *o)
 {
@@ -500,7 +484,7 @@ static void wait_for_commands(struct online *o)
         uv_run(&o->loop, UV_RUN_ONCE);
     }
     uv_timer_stop(&o->look);
-    say_left_over(o);
+    tc_commands_say_left(o->commands, o->state ? o->config->state : NULL);
 }
 
 static void close_loop(struct online *o)

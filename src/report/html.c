@@ -57,6 +57,7 @@ static void print(const struct tc_report_input *input, struct tc_strbuf *out)
             tc_strbuf_adds(out, tc_text_report_css);
             tc_strbuf_adds(out, tc_text_parts_css);
         } else if (!strncmp(next, "@JS@", 4)) {
+            tc_strbuf_adds(out, tc_text_steps_js);
             tc_strbuf_adds(out, tc_text_report_js);
         } else if (!strncmp(next, "@LOSS@", 6)) {
             tc_page_add_charts(&page, out);

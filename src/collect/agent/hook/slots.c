@@ -3,21 +3,20 @@
  * slots.c - the vectorcall slot of a callable, and what a call through it costs and does
  *
  * Each redirected callable has a record with its own function and the hook, found by its address.
- * A call asks first whether it is an event at all: sampling, whose line calls, an API within
- * itself. What is none passes straight through. The ways by which Python calls past a slot are
- * closed here one by one: specialised bytecode, tuples, inlining from 3.11 on; where a deep
- * recursion has nearly used up the stack calls are inlined again and not traced. With the
- * interpreter's lock.
+ * A call that is not traced (traced_call.c) passes straight through. The ways by which Python calls
+ * past a slot are closed here one by one: specialised bytecode, tuples, inlining from 3.11 on;
+ * where a deep recursion has nearly used up the stack calls are inlined again and not traced. With
+ * the interpreter's lock.
  */
 #include "collect/agent/hook/slots.h"
 
 #include <pthread.h>
 
-#include "base/hash.h"
 #include "base/map.h"
 #include "collect/agent/hook/calls.h"
 #include "collect/agent/hook/own_time.h"
 #include "collect/agent/hook/thunks.h"
+#include "collect/agent/hook/traced_call.h"
 #include "collect/agent/say/frames.h"
 #include "collect/agent/torch/identity.h"
 
@@ -303,112 +302,9 @@ static PyObject *call_traced(struct redirection *r, struct tc_thread *thread, ui
     return result;
 }
 
-/* Sampling: does the call pass straight through? */
-static bool is_left_out(const struct tc_thread *thread, const struct tc_api *api)
-{
-    if (!tc_agent.is_skipped)
-        return false;
-    return !api->in_skipped || (api->flags & TC_API_MODULE && thread->n_modules > 0);
-}
-
-struct batch_told {
-    int64_t batch;
-    unsigned n;
-    struct tc_map met; /* places */
-};
-
-/* Has enough been told of the batch that is being made, if one is, and of this place in it? */
-static bool is_batch_told(const struct tc_thread *thread, struct batch_told *told, unsigned max,
-                          uint64_t place)
-{
-    const struct tc_open_call *items = thread->stack.items;
-    bool is_new;
-
-    for (size_t i = 0; i < thread->stack.n; i++) {
-        if (items[i].api->role != TC_ROLE_DATA)
-            continue;
-        if (told->batch != items[i].id)
-            tc_map_clear(&told->met);
-        told->n = told->batch == items[i].id ? told->n : 0;
-        told->batch = items[i].id;
-        (void)tc_map_at(&told->met, place, &is_new);
-        return ++told->n > max && !is_new;
-    }
-    return false;
-}
-
-/* Of the thread that trains alone. */
-static bool is_place_told(uint64_t place)
-{
-    static struct tc_map counts; /* of the step: place → calls */
-    static int64_t step;
-    static bool is_noted;
-    bool is_new;
-
-    if (tc_agent.step != step)
-        tc_map_clear(&counts);
-    step = tc_agent.step;
-    uint64_t *count = tc_map_at(&counts, place, &is_new);
-    if (++*count <= TC_ROLE_MAX_AT_A_PLACE)
-        return false;
-    if (!is_noted)
-        tc_agent_note("loop", "a place computes more in a step than is told of it", 0);
-    is_noted = true;
-    return true;
-}
-
-/* The place in a line of the user's that calls, as a key. */
-static bool find_place(struct tc_thread *thread, uint64_t *key)
-{
-    struct tc_place_in_code place;
-    bool is_user;
-
-    thread->guard++;
-    is_user = tc_frames_user_place(&place);
-    thread->guard--;
-    if (is_user)
-        *key = tc_hash_mix((uintptr_t)place.code, (uint64_t)place.instruction, 0);
-    return is_user;
-}
-
-/* Does a line of the user's call it? */
-static bool is_own(struct tc_thread *thread)
-{
-    static struct batch_told told = {.batch = -1};
-    uint64_t place;
-
-    if (tc_agent.worker || thread->number || !find_place(thread, &place))
-        return false;
-    return !is_batch_told(thread, &told, TC_ROLE_MAX_IN_BATCH, place) && !is_place_told(place);
-}
-
-/* A function that the script defines, whoever calls it. */
-static bool is_of_script(struct tc_thread *thread, struct tc_api *api)
-{
-    static struct batch_told told = {.batch = -1};
-    uint64_t place = 0;
-
-    if (tc_agent.worker || thread->number || api->is_running)
-        return false;
-    api->n_told = api->told_step == tc_agent.step ? api->n_told : 0;
-    api->told_step = tc_agent.step;
-    if (api->n_told >= TC_ROLE_MAX_OF_A_FUNCTION)
-        return false;
-    (void)find_place(thread, &place);
-    if (is_batch_told(thread, &told, TC_ROLE_MAX_OWN_IN_BATCH,
-                      tc_hash_mix((uintptr_t)api, place, 0)))
-        return false;
-    api->n_told++;
-    return true;
-}
-
 static bool is_event(const struct redirection *r, struct tc_thread *thread)
 {
-    struct tc_api *api = r->hook.api;
-
-    return api && !api->off && !thread->muted && !thread->is_capturing &&
-           !is_left_out(thread, api) && (!(api->flags & TC_API_OWN) || is_own(thread)) &&
-           (!tc_role_has(api->role, TC_TRAIT_APART) || is_of_script(thread, api));
+    return r->hook.api && tc_call_is_traced(thread, r->hook.api);
 }
 
 /* ---- names of the script's own ---- */

@@ -20,6 +20,8 @@
 #include "base/clock.h"
 #include "base/strbuf.h"
 #include "collect/agent/say/held.h"
+#include "collect/agent/say/lost.h"
+#include "collect/agent/say/reached.h"
 #include "collect/agent/say/shorthand.h"
 #include "collect/thread.h"
 #include "trace/writer.h"
@@ -32,7 +34,6 @@
 #define RETRY_NS     UINT64_C(100000000)  /* after a failed write; doubled with each further one */
 #define MAX_RETRY_NS UINT64_C(5000000000) /* up to this */
 #define LAST_TRIES   20                   /* at the end of the process, RETRY_NS apart */
-#define MAX_FETCHES  32                   /* remembered until they are in the file */
 
 struct sink {
     pthread_mutex_t lock;
@@ -47,23 +48,13 @@ struct sink {
     bool held, open, stopping, failed;
     uint64_t retry_ns, retry_at_ns; /* 0: the last write succeeded; lines wait meanwhile */
     char trouble[sizeof(((struct tc_sink_stats *)0)->failure)]; /* why the last one failed */
-    struct {
-        uint64_t n;
-        int64_t first_step, last_step; /* -1: unknown */
-    } lost;                            /* records since the last note of that */
-    /* What was fetched and may not be in the file yet, oldest first: all records up to it, and its
-     * last step. A frame holds several. */
-    struct {
-        uint64_t records;
-        int64_t step;
-    } fetches[MAX_FETCHES];
-    size_t n_fetches;
-    int64_t fetched_step, safe_step; /* of all, -1: none was seen; up to which all is in the file */
-    bool running;                    /* there is a thread, or one that is about to end */
-    bool paused;                     /* none may be started */
-    bool idle;                       /* the thread has nothing fetched and no open frame */
-    bool busy;                       /* the thread is writing what it fetched */
-    unsigned wanted;                 /* flushes asked for */
+    struct tc_lost lost;                                        /* since the last note of that */
+    struct tc_reached reached;
+    bool running;    /* there is a thread, or one that is about to end */
+    bool paused;     /* none may be started */
+    bool idle;       /* the thread has nothing fetched and no open frame */
+    bool busy;       /* the thread is writing what it fetched */
+    unsigned wanted; /* flushes asked for */
     unsigned served;
     unsigned rounds; /* how often done was told */
     struct tc_sink_stats stats;
@@ -123,49 +114,12 @@ static void settle(enum tc_status status, const struct tc_error *err)
         sink.retry_ns = 0;
 }
 
-static void forget_written(void)
-{
-    size_t n = 0;
-
-    while (n < sink.n_fetches && sink.fetches[n].records <= sink.stats.file_records) {
-        if (sink.fetches[n].step >= 0)
-            sink.safe_step = sink.fetches[n].step;
-        n++;
-    }
-    sink.n_fetches -= n;
-    memmove(sink.fetches, sink.fetches + n, sink.n_fetches * sizeof(*sink.fetches));
-}
-
 /* Called when the writer has written or failed, and nothing of what was fetched is elsewhere. */
 static void count_written(void)
 {
     sink.stats.file_bytes = tc_writer_file_bytes(sink.writer);
     sink.stats.file_records = tc_writer_file_lines(sink.writer);
-    forget_written();
-}
-
-/* The step of the last line that has one. */
-static int64_t last_step(const struct tc_strbuf *lines, int64_t otherwise)
-{
-    static const char key[] = "\"step\":"; /* within a string the quotes would be escaped */
-    const size_t size = sizeof(key) - 1;
-
-    for (size_t at = lines->size; at > size; at--)
-        if (lines->text[at - 1] == ':' && !memcmp(lines->text + at - size, key, size))
-            return strtoll(lines->text + at, NULL, 10);
-    return otherwise;
-}
-
-/* Where there are too many, two count as the later one. */
-static void note_fetched(const struct tc_strbuf *lines)
-{
-    if (!lines->size)
-        return;
-    sink.fetched_step = last_step(lines, sink.fetched_step);
-    if (sink.n_fetches == MAX_FETCHES)
-        sink.n_fetches--;
-    sink.fetches[sink.n_fetches].records = sink.stats.records;
-    sink.fetches[sink.n_fetches++].step = sink.fetched_step;
+    tc_reached_written(&sink.reached, sink.stats.file_records);
 }
 
 /* Called with the lock held. */
@@ -184,7 +138,7 @@ static void fetch(struct tc_strbuf *mine)
         return;
     sink.lines = *mine;
     *mine = fetched;
-    note_fetched(mine);
+    tc_reached_fetched(&sink.reached, mine, sink.stats.records);
 }
 
 /* A process may be killed at any time: its file says who it is as soon as there is a line. */
@@ -303,7 +257,7 @@ enum tc_status tc_sink_open(const char *path, const struct tc_sink_config *confi
     enum tc_status status;
 
     memset(&sink, 0, sizeof(sink));
-    sink.fetched_step = -1;
+    sink.reached.fetched_step = -1;
     pthread_mutex_init(&sink.lock, NULL);
     tc_thread_cond_init(&sink.work);
     tc_thread_cond_init(&sink.done);
@@ -380,15 +334,9 @@ static void count_lost(const char *line, size_t step_at)
     int64_t step = step_at ? strtoll(line + step_at, NULL, 10) : -1;
 
     sink.stats.dropped++;
-    if (!sink.lost.n++)
-        sink.lost.first_step = sink.lost.last_step = -1;
-    if (step < 0)
-        return;
-    if (sink.lost.first_step < 0 || step < sink.lost.first_step)
-        sink.lost.first_step = step;
-    if (step > sink.lost.last_step)
-        sink.lost.last_step = step;
-    add_lost_steps(step, step);
+    tc_lost_count(&sink.lost, step);
+    if (step >= 0)
+        add_lost_steps(step, step);
 }
 
 /* Where the records would stand: readers judge nothing across it. */
@@ -396,16 +344,8 @@ static void add_lost(void)
 {
     if (!sink.lost.n || sink.held)
         return;
-    tc_strbuf_addf(&sink.lines, "{\"type\":\"note\",\"code\":\"lost\",\"count\":%llu,\"text\":\"",
-                   (unsigned long long)sink.lost.n);
-    if (sink.lost.last_step < 0)
-        tc_strbuf_adds(&sink.lines, "records could not be written");
-    else
-        tc_strbuf_addf(&sink.lines, "records of the steps %lld to %lld could not be written",
-                       (long long)sink.lost.first_step, (long long)sink.lost.last_step);
-    tc_strbuf_adds(&sink.lines, "\"}\n");
+    tc_lost_note(&sink.lost, &sink.lines);
     sink.stats.records++;
-    sink.lost.n = 0;
 }
 
 /* Called with the lock held. */
@@ -557,7 +497,7 @@ static void drain(void)
     struct timespec pause = {0, RETRY_NS};
     struct tc_error err = {0};
 
-    note_fetched(&sink.lines);
+    tc_reached_fetched(&sink.reached, &sink.lines, sink.stats.records);
     for (unsigned i = 0; !sink.failed && i < LAST_TRIES; i++) {
         settle(write_lines(&sink.lines, true, &err), &err);
         tc_strbuf_reset(&sink.lines); /* the writer has them */
@@ -580,7 +520,7 @@ static void close_writer(void)
     if (status != TC_E_NOTFOUND)
         return;
     sink.stats.file_bytes = sink.stats.file_records = 0; /* the file was removed */
-    sink.safe_step = 0;
+    sink.reached.step = 0;
 }
 
 /* What was put and is not in the file; the first of it may be of the last step that is. */
@@ -589,8 +529,8 @@ static void count_missing(void)
     if (sink.stats.records <= sink.stats.file_records)
         return;
     sink.stats.dropped += sink.stats.records - sink.stats.file_records;
-    if (sink.fetched_step >= 0)
-        add_lost_steps(sink.safe_step, sink.fetched_step);
+    if (sink.reached.fetched_step >= 0)
+        add_lost_steps(sink.reached.step, sink.reached.fetched_step);
 }
 
 void tc_sink_close(void)
