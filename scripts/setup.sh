@@ -121,7 +121,9 @@ setup_packages() {
 
 has_torch() { "$1" -B "$root/scripts/has_torch.py" --alone >/dev/null 2>&1; }
 has_all() { "$1" -B "$root/scripts/has_torch.py" >/dev/null 2>&1; }
-install() { quietly "$python" -m pip install --disable-pip-version-check "$@"; }
+# What is never imported is not compiled: that took half of the processor time.
+pip_install=(install --disable-pip-version-check --no-compile)
+install() { quietly "$python" -m pip "${pip_install[@]}" "$@"; }
 
 # "torch==VERSION" for the interpreter $1: not every release has a wheel for every Python.
 torch_for() {
@@ -187,8 +189,13 @@ setup_apart() {
     shift
     [ "$*" != "$(cat -- "$folder/installed.txt" 2>/dev/null)" ] || return 0
     say "Installing $* in build/${folder##*/}"
-    quietly "$python" -m venv -- "$folder"
-    quietly "$folder/bin/python" -m pip install --disable-pip-version-check "$@"
+    if "$python" -m pip --python "$python" --version >/dev/null 2>&1; then # pip 22.3 installs elsewhere
+        quietly "$python" -m venv --without-pip -- "$folder"
+        quietly "$python" -m pip --python "$folder/bin/python" "${pip_install[@]}" "$@"
+    else
+        quietly "$python" -m venv -- "$folder"
+        quietly "$folder/bin/python" -m pip "${pip_install[@]}" "$@"
+    fi
     printf '%s\n' "$*" >"$folder/installed.txt"
 }
 
