@@ -114,7 +114,7 @@ static void start(struct encoder *e, struct tc_strbuf *out, const char *name,
     e->given = name;
     if (name && asked && asked->operands)
         e->n_name = strlen(name);
-    if (e->n_name + 2 > sizeof(e->name))
+    if (e->n_name > sizeof(e->name) - 2)
         e->n_name = SIZE_MAX;
 }
 
