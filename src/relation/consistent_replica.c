@@ -11,9 +11,10 @@
  *
  * Of a variable that ranks hold parts of, those that hold the same part are compared.
  *
- * Ranks may go their own ways on purpose and meet again, as in local SGD: steps in which most of
- * what trains differs are kept back, and of what trains nothing is said in them once all of it is
- * equal again. Nor of the last step alone: what joins the ranks there may follow the last look.
+ * Ranks may go their own ways on purpose and meet again, as in local SGD: steps from one on in
+ * which most of what trains differs are kept back, and of what trains nothing is said in them once
+ * all of it is equal again. Nor at the end, if they were apart for no more than one step longer
+ * than before: what joins the ranks in the last step may follow the last look, or a part of it.
  *
  * A weight that differs from the start, where others are the same, is this rank's part of a whole:
  * tensor parallelism by hand leaves no mark of that on it. So may be one of the same module that
@@ -297,6 +298,12 @@ static void weigh_batch(struct steps *steps, struct tc_replica_step *step)
         !tc_replicas_are_whole(step) || (!batch->data_differs && steps->n_alike < TC_THIRD_TIME);
 }
 
+/* Behind steps apart a part that differs may be what nobody has looked at since they met. */
+static bool is_apart(const struct steps *steps, enum tc_replicas replicas)
+{
+    return replicas == TC_REPLICAS_APART || (replicas == TC_REPLICAS_IN_PART && steps->apart.n);
+}
+
 /* A step that all ranks have reported, or that nobody waits for any more. */
 static void settle(struct replica_state *r, struct steps *steps, size_t at,
                    struct tc_strtab *symbols, const struct tc_event *event,
@@ -312,7 +319,7 @@ static void settle(struct replica_state *r, struct steps *steps, size_t at,
         steps->given_up = step->step;
     r->held -= bytes_of(step);
     memmove(&items[at], &items[at + 1], (--steps->items.n - at) * sizeof(*items));
-    if (replicas == TC_REPLICAS_APART && !steps->has_parted && steps->apart.n < MAX_APART &&
+    if (is_apart(steps, replicas) && !steps->has_parted && steps->apart.n < MAX_APART &&
         steps->apart.n * bytes_of(step) < MAX_HELD) {
         tc_vec_push(&steps->apart, step);
         return;

@@ -107,13 +107,14 @@ def own_parts(shared):
 
 
 def meets_again(steps):
-    """For each step: do the ranks differ in most of what trains, and in none of it at the end of at most 64 such steps?"""
+    """For each step: do the ranks differ in most of what trains, and in none of it at the end of at most 64 steps from the first
+    of these on?"""
     met, run, has_parted, have_met, longest = [False] * len(steps), [], False, False, 0
     for i, reports in enumerate(steps):
         shared = replicas_on_all([reports[rank][1] for rank in sorted(reports)])
         trained = [v for v in shared if trains(v) and v[0]["name"] not in own_parts(shared)]
         differ = sum(not is_equal(v, "data") for v in trained)
-        if trained and 2 * differ >= len(trained) and differ and not has_parted and len(run) < 64:
+        if trained and (2 * differ >= len(trained) or run) and differ and not has_parted and len(run) < 64:
             run.append(i)
         elif trained:
             have_met |= not differ
