@@ -56,9 +56,15 @@
     R(tc_rule_added)       \
     R(tc_rule_gathered)    \
     R(tc_rule_twice)       \
+    R(tc_rule_stop)        \
+    R(tc_rule_round)       \
     R(tc_rule_shared)      \
+    R(tc_rule_shrunk)      \
     R(tc_rule_unread)      \
     R(tc_rule_crossed)     \
+    R(tc_rule_merged)      \
+    R(tc_rule_squared)     \
+    R(tc_rule_packed)      \
     R(tc_rule_ahead)       \
     R(tc_rule_target)      \
     R(tc_rule_drops)       \
@@ -74,6 +80,7 @@
     R(tc_rule_follow)      \
     R(tc_rule_scaled)      \
     R(tc_rule_resumed)     \
+    R(tc_rule_continued)   \
     S(tc_source_distinct)  \
     R(tc_rule_never)       \
     S(tc_source_terms)     \
@@ -128,6 +135,7 @@
     R(tc_rule_follow)            \
     R(tc_rule_scaled)            \
     R(tc_rule_resumed)           \
+    R(tc_rule_continued)         \
     F(tc_api_arg_constant)       \
     F(tc_api_arg_equal)          \
     F(tc_api_arg_upper)          \
@@ -142,9 +150,15 @@
     R(tc_rule_added)             \
     R(tc_rule_gathered)          \
     R(tc_rule_twice)             \
+    R(tc_rule_stop)              \
+    R(tc_rule_round)             \
     R(tc_rule_shared)            \
+    R(tc_rule_shrunk)            \
     R(tc_rule_unread)            \
     R(tc_rule_crossed)           \
+    R(tc_rule_merged)            \
+    R(tc_rule_squared)           \
+    R(tc_rule_packed)            \
     R(tc_rule_ahead)             \
     R(tc_rule_target)            \
     R(tc_rule_drops)             \
