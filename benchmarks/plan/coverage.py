@@ -39,8 +39,9 @@ ROWS = {
     "resnet ddp, SGD": row("resnet", "ddp", "--optimizer sgd"),
     "resnet fsdp2, fused AdamW": row("resnet", "fsdp", "--update fused"),
     "timm resnet10t ddp": row("timm:resnet10t", "ddp", "--batch 6 --side 34 --optimizer sgd"),
-    "three axes, gpipe": ("three_axes", "", "--pp 2 --dp 2 --tp 2", 8, None),
-    "three axes, 1f1b": ("three_axes", "", "--pp 2 --tp 2 --schedule 1f1b", 4, None),
+    "four axes, gpipe": ("four_axes", "", "--pp 2 --dp 2 --tp 2", 8, None),
+    "four axes, 1f1b": ("four_axes", "", "--pp 2 --tp 2 --schedule 1f1b", 4, None),
+    "four axes, ring, loss_parallel": ("four_axes", "--length 6", "--length 6 --pp 2 --cp 2 --tp 2 --loss-parallel", 8, None),
 }
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Capture and verify a script with the layout of Llama 3 405B: 126 layers, tp 8, pp 16, dp 64, 8,192 ranks, a reduced width.
 
-usage: layout405b.py --bin BUILD/bin [--python PYTHON] [--plans DIR] [PPxDPxTPxLAYERS]     default 16x64x8x126
+usage: layout405b.py --bin BUILD/bin [--python PYTHON] [--plans DIR] [--cp CP] [PPxDPxTPxLAYERS]     default 16x64x8x126
 
-Without a GPU: setups/three_axes.py runs on a fake process group. One rank of each stage and tensor position is
-captured, its copies along dp are retargeted. With --plans the plans stay there, and a second run takes them.
-Capturing takes some 6 s of processor time a rank."""
+Without a GPU: setups/four_axes.py runs on a fake process group. One rank of each stage, context and tensor position is
+captured, its copies along dp are retargeted. With --cp there is ring attention, and the loss is loss_parallel's. With
+--plans the plans stay there, and a second run takes them. Capturing takes some 6 s of processor time a rank."""
 
 import argparse
 import json
@@ -50,6 +50,7 @@ def main():
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--plans", type=pathlib.Path)
     parser.add_argument("--jobs", "-j", default="2")
+    parser.add_argument("--cp", type=int, default=1)
     parser.add_argument("layout", nargs="?", default="16x64x8x126")
     options = parser.parse_args()
     options.bin = options.bin.resolve()
@@ -57,11 +58,16 @@ def main():
     with tempfile.TemporaryDirectory() as temp:
         folder = (options.plans or pathlib.Path(temp)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        script = ["setups/three_axes.py", "--layers", layers]
-        roles = ",".join(f"{stage * dp * tp}-{stage * dp * tp + tp - 1}" for stage in range(pp))
+        cp, of_stage, of_copy = options.cp, dp * options.cp * tp, options.cp * tp
+        script = ["setups/four_axes.py", "--layers", layers]
+        split = ["--pp", pp, "--dp", dp, "--tp", tp]
+        if cp > 1:
+            script += ["--length", 3 * cp]
+            split += ["--cp", cp, "--loss-parallel"]
+        roles = ",".join(f"{stage * of_stage}-{stage * of_stage + of_copy - 1}" for stage in range(pp))
         capture(options, "single device", folder / "single", *script)
-        capture(options, f"{pp * tp} of {pp * dp * tp} ranks", folder / "parallel", "--plan-world", pp * dp * tp,
-                "--plan-ranks", roles, "-j", options.jobs, *script, "--pp", pp, "--dp", dp, "--tp", tp)
+        capture(options, f"{pp * of_copy} of {pp * of_stage} ranks", folder / "parallel", "--plan-world", pp * of_stage,
+                "--plan-ranks", roles, "-j", options.jobs, *script, *split)
         took, used, peak, said = run(options.bin / "traincheck-check", "--plan", folder / "parallel", "--plan-reference",
                                      folder / "single", "-o", folder / "report", "-j", options.jobs, "--json", "-q")
         said = json.loads(said.splitlines()[-1])

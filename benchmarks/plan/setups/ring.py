@@ -16,11 +16,12 @@ forward_kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 backward_kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
 
-def pass_on(tensors, rank, ranks):
-    """Send to the next rank, receive from the one before."""
+def pass_on(tensors, rank, ranks, group=None):
+    """Send to the next rank of the group, receive from the one before."""
+    after, before = (dist.get_global_rank(group or dist.group.WORLD, (rank + step) % ranks) for step in (1, -1))
     arrived = [torch.empty_like(t) for t in tensors]
-    jobs = [dist.P2POp(dist.isend, t.contiguous(), (rank + 1) % ranks) for t in tensors]
-    jobs += [dist.P2POp(dist.irecv, t, (rank - 1) % ranks) for t in arrived]
+    jobs = [dist.P2POp(dist.isend, t.contiguous(), after, group) for t in tensors]
+    jobs += [dist.P2POp(dist.irecv, t, before, group) for t in arrived]
     for job in dist.batch_isend_irecv(jobs):
         job.wait()
     return arrived
@@ -38,15 +39,15 @@ def merged(merge, out, lse, block, block_lse):
 
 class Ring(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, q, k, v, merge, rank, ranks):
+    def forward(ctx, q, k, v, merge, rank, ranks, group=None):
         out = lse = None
-        ctx.rank, ctx.ranks, kept = rank, ranks, (k, v)
+        ctx.rank, ctx.ranks, ctx.group, kept = rank, ranks, group, (k, v)
         for hop in range(ranks):
             if hop <= rank:
                 block, block_lse = forward_kernel(q, k, v, 0.0, hop == 0)
                 out, lse = (block, block_lse) if hop == 0 else merged(merge, out, lse, block, block_lse)
             if hop + 1 < ranks:
-                k, v = pass_on((k, v), rank, ranks)
+                k, v = pass_on((k, v), rank, ranks, group)
         ctx.save_for_backward(q, *kept, out, lse)
         return out
 
@@ -59,8 +60,8 @@ class Ring(torch.autograd.Function):
             if hop <= rank:
                 parts = backward_kernel(grad.contiguous(), q, k, v, out, lse, 0.0, hop == 0)
                 dq, dk, dv = dq + parts[0], dk + parts[1], dv + parts[2]
-            k, v, dk, dv = pass_on((k, v, dk, dv), rank, ranks)
-        return dq, dk, dv, None, None, None
+            k, v, dk, dv = pass_on((k, v, dk, dv), rank, ranks, ctx.group)
+        return dq, dk, dv, None, None, None, None
 
 
 class Gather(torch.autograd.Function):
