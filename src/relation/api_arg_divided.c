@@ -11,28 +11,36 @@
  * number that its own backward begins with. There is an example for each step of two backwards or
  * more whose losses were all divided by their number. It is broken from the third on that all
  * were divided by it twice.
+ *
+ * So it is where losses are weighed by their shares of the labels: by factors that differ, and add
+ * up to one. Where they add up to one by the number of losses, each was divided by that as well.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "replay/symbols.h"
 
 #define MAX_NUMBERS  4096
 #define MAX_DIVISORS 2
+#define MAX_VALUES   6
 #define PRECISION    1e-4
 
-/* What a number of one element was divided by, so far. */
+/* What a number of one element was divided by, so far, and what it was before each line. */
 struct number {
     int64_t divisors[MAX_DIVISORS];
     size_t n;
+    double values[MAX_VALUES];
+    size_t n_values;
 };
 
 /* Of one process. */
 struct losses {
     struct tc_map numbers; /* serial → struct number * */
-    struct number of[32];  /* the backwards since the last step */
+    struct number of[32];  /* the backwards since the last step, each with its loss */
+    double losses[32];
     size_t n_backwards;
     uint64_t n_twice;
 };
@@ -70,6 +78,19 @@ static struct number divided(struct number number, int64_t by)
     return number;
 }
 
+/* The latest are kept, and stand first. */
+static void note_value(struct number *number, const struct tc_value *tensor)
+{
+    double value;
+
+    if (!tc_value_number(tc_value_get(tensor, "value"), &value))
+        return;
+    memmove(number->values + 1, number->values, (MAX_VALUES - 1) * sizeof(value));
+    number->values[0] = value;
+    if (number->n_values < MAX_VALUES)
+        number->n_values++;
+}
+
 /* A line that makes one number of another, or a scaler that multiplies it. */
 static void on_number(struct losses *losses, const struct tc_call *call)
 {
@@ -78,10 +99,10 @@ static void on_number(struct losses *losses, const struct tc_call *call)
     if (!tc_requires_gradient(operand) || !tc_requires_gradient(value) ||
         !tc_value_get(value, "value"))
         return;
-    const struct number number =
-        divided(number_in_tensor(losses, operand),
-                call->role == TC_ROLE_OPERATOR ? factor_of(operand, value) : 0);
-    if (!number.n)
+    struct number number = divided(number_in_tensor(losses, operand),
+                                   call->role == TC_ROLE_OPERATOR ? factor_of(operand, value) : 0);
+    note_value(&number, operand);
+    if (!number.n_values)
         return;
     if (losses->numbers.n >= MAX_NUMBERS)
         tc_map_release_structs(&losses->numbers);
@@ -106,8 +127,11 @@ static void on_backward(struct losses *losses, const struct tc_call *call)
         handed ? divided(number_in_tensor(losses, handed), factor_of(handed, call->self))
                : number_in_tensor(losses, call->self);
 
-    if (losses->n_backwards < sizeof(losses->of) / sizeof(*losses->of))
+    if (losses->n_backwards < sizeof(losses->of) / sizeof(*losses->of)) {
         losses->of[losses->n_backwards] = number;
+        losses->losses[losses->n_backwards] = 0;
+        tc_value_number(tc_value_get(call->self, "value"), &losses->losses[losses->n_backwards]);
+    }
     losses->n_backwards++;
 }
 
@@ -125,6 +149,38 @@ static size_t count_divided(const struct losses *losses)
     return least;
 }
 
+/* What the losses were multiplied by in the last lines, i and one, adds up to this, if it differs;
+ * else 0. */
+static double sum_of_shares(const struct losses *losses, size_t i)
+{
+    double sum = 0, least = INFINITY, most = 0;
+
+    for (size_t k = 0; k < losses->n_backwards; k++) {
+        const double share =
+            losses->of[k].n_values > i ? losses->losses[k] / losses->of[k].values[i] : 0;
+        sum += share;
+        least = fmin(least, share);
+        most = fmax(most, share);
+    }
+    return isfinite(sum) && least > 0 && most > 1.01 * least ? sum : 0;
+}
+
+/* How often a step was divided by its number, by shares: as count_divided(). */
+static size_t count_by_shares(const struct losses *losses)
+{
+    const double n = (double)losses->n_backwards;
+    size_t found = 0;
+
+    for (size_t i = 0; i < MAX_VALUES; i++) {
+        const double sum = sum_of_shares(losses, i);
+        if (fabs(sum - 1) <= PRECISION)
+            return 1;
+        if (fabs(sum * n - 1) <= PRECISION)
+            found = 2;
+    }
+    return found;
+}
+
 static void divided_judge(const struct tc_hearing *h)
 {
     const struct tc_call *call = h->event->call;
@@ -137,7 +193,9 @@ static void divided_judge(const struct tc_hearing *h)
     else {
         const bool is_told = losses->n_backwards >= 2 &&
                              losses->n_backwards <= sizeof(losses->of) / sizeof(*losses->of);
-        const size_t n = is_told ? count_divided(losses) : 0;
+        size_t n = is_told ? count_divided(losses) : 0;
+        if (is_told && n < 2)
+            n = count_by_shares(losses) > n ? count_by_shares(losses) : n;
         losses->n_twice += n > 1;
         losses->n_backwards = 0;
         if (n == 1 || (n > 1 && losses->n_twice >= TC_THIRD_TIME))
@@ -163,8 +221,8 @@ const struct tc_relation_rule tc_rule_divided = {
     .claim.if_met = true,
     .claim.support = TC_SUPPORT_RULE,
     .claim.expected = "the losses of a step of several backwards are divided by their number once",
-    .claim.seen = "each loss of the step was divided twice by how many there are, for the third "
-                  "time or more",
+    .claim.seen = "each loss of the step was divided twice by how many there are, or once, and "
+                  "weighed by its share as well, for the third time or more",
     .at = TC_AT(BACKWARD) | TC_AT(STEP) | TC_AT(OPERATOR) | TC_AT(SCALER),
     .judge = divided_judge,
 };

@@ -9,7 +9,8 @@
  * By counts: rows of whole numbers are positions that begin anew if all of them begin with zero,
  * each number up to the largest is there, and there are more zeros than rows, and as many ones, but
  * for rows that end with a zero: half of them at most. A mask over them is causal and no more if
- * half of it is visible, with the diagonal.
+ * half of it is visible, with the diagonal; or if it comes of a triangle, by lines that change its
+ * shape, or join it with a mask of nothing.
  *
  * An example for the first attention over as many places in each root forward for training that
  * embeds such numbers, or is given them. It holds where a mask leaves out more. It is broken from
@@ -21,6 +22,7 @@
 #include "replay/symbols.h"
 
 #define MIN_TIMES 10
+#define MAX_MASKS 256
 
 /* Of one process. */
 struct packing {
@@ -29,7 +31,13 @@ struct packing {
     int64_t columns;
     uint64_t content, before; /* of its positions; of those of the forward before */
     uint64_t n;               /* in a row */
+    struct tc_map causal;     /* serials of masks too large for a summary → 1 */
 };
+
+static void packing_release(void *of_process)
+{
+    tc_map_release(&((struct packing *)of_process)->causal);
+}
 
 static int64_t number_of(const struct tc_value *summary, const char *name)
 {
@@ -82,19 +90,56 @@ static bool is_causal_mask(const struct tc_value *mask, int64_t columns)
     return summary && more * (columns - 1) == less * (columns + 1);
 }
 
+static bool is_square(const struct tc_value *mask, int64_t columns)
+{
+    const int64_t n = tc_n_dimensions(mask);
+
+    return n >= 2 && columns > 1 && tc_size_of(mask, (uint32_t)n - 1) == columns &&
+           tc_size_of(mask, (uint32_t)n - 2) == columns;
+}
+
+static bool is_causal(const struct packing *packing, const struct tc_value *mask, int64_t columns)
+{
+    uint64_t one;
+
+    return is_square(mask, columns) &&
+           (is_causal_mask(mask, columns) ||
+            tc_map_get(&packing->causal, (uint64_t)tc_serial_of(mask), &one));
+}
+
+/* Does it hide nothing? */
+static bool is_all(const struct tc_value *mask)
+{
+    return number_of(tc_value_get(mask, "summary"), "false") == 0 ||
+           number_of(tc_value_get(mask, "summary"), "min") == 1;
+}
+
+/* A large mask is made of one that is causal, and of one that hides nothing. */
+static void on_operator(struct packing *packing, const struct tc_call *call)
+{
+    const struct tc_value *value = call->end->value, *other = tc_value_get(call->args, "other");
+    const int64_t n = tc_n_dimensions(value),
+                  columns = n > 2 ? tc_size_of(value, (uint32_t)n - 1) : 0;
+
+    if (!is_square(value, columns) || tc_value_get(value, "summary") ||
+        !tc_value_get(other, "tensor"))
+        return;
+    if ((is_causal(packing, call->self, columns) && is_all(other)) ||
+        (is_causal(packing, other, columns) && is_all(call->self)))
+        tc_map_remember(&packing->causal, MAX_MASKS, (uint64_t)tc_serial_of(value), 1);
+}
+
 /* Is it causal over those places, by a flag or a mask (2), or has it a mask of another kind (1)? 0:
  * it is over others, or open. */
-static int kind_of(const struct tc_call *call, int64_t columns)
+static int kind_of(const struct packing *packing, const struct tc_call *call)
 {
     const struct tc_value *mask = tc_value_get(call->args, "attn_mask");
-    const int64_t n = mask && mask->kind != TC_VALUE_NULL ? tc_n_dimensions(mask) : 0;
 
-    if (!n)
+    if (!mask || mask->kind == TC_VALUE_NULL)
         return tc_value_is_true(tc_value_get(call->args, "is_causal")) ? 2 : 0;
-    if (n < 2 || tc_size_of(mask, (uint32_t)n - 1) != columns ||
-        tc_size_of(mask, (uint32_t)n - 2) != columns)
-        return 0;
-    return is_causal_mask(mask, columns) ? 2 : 1;
+    if (is_causal(packing, mask, packing->columns))
+        return 2;
+    return is_square(mask, packing->columns) && tc_value_get(mask, "summary") ? 1 : 0;
 }
 
 static void on_attention(const struct tc_hearing *h, struct packing *packing,
@@ -107,7 +152,7 @@ static void on_attention(const struct tc_hearing *h, struct packing *packing,
         return;
     if (packing->root != root->id + 1)
         on_operands(packing, root, root);
-    if (packing->root != root->id + 1 || !(kind = kind_of(call, packing->columns)))
+    if (packing->root != root->id + 1 || !(kind = kind_of(packing, call)))
         return;
     const bool is_new = packing->content != packing->before;
     packing->judged = root->id + 1;
@@ -123,7 +168,9 @@ static void packed_judge(const struct tc_hearing *h)
 
     if (!root)
         return;
-    if (tc_value_get(call->args, "attn_mask"))
+    if (call->role == TC_ROLE_OPERATOR)
+        on_operator(tc_hearing_state(h), call);
+    else if (tc_value_get(call->args, "attn_mask"))
         on_attention(h, tc_hearing_state(h), root);
     else if (tc_value_get(call->args, "padding_idx"))
         on_operands(tc_hearing_state(h), root, call);
@@ -136,11 +183,14 @@ const struct tc_relation_rule tc_rule_packed = {
     .form.fault = TC_FAULT_AT_BEGIN,
     .form.hint = "Does the mask keep the samples of a packed row apart?",
     .form.needs_content = true,
+    .form.needs_operators = true,
     .source.name = "packed",
     .source.judged =
         "the first attention of a forward for training, over positions that begin anew",
+    .source.looks_closely = true,
     .source.process_size = sizeof(struct packing),
-    TC_CLAIM_ROLES(TC_ROLE_FORWARD, TC_ROLE_FUNCTION),
+    .source.release_process = packing_release,
+    TC_CLAIM_ROLES(TC_ROLE_FORWARD, TC_ROLE_FUNCTION, TC_ROLE_OPERATOR),
     TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_ATTENTION, TC_SYM_IS, TC_SYM_APART_VALUE),
     TC_CLAIM_ATOMS(TC_SYM_ATTENTION, TC_SYM_TRUE, TC_SYM_FALSE),
     .claim.if_met = true,
@@ -148,6 +198,6 @@ const struct tc_relation_rule tc_rule_packed = {
     .claim.expected = "where positions begin anew within a row, attention does",
     .claim.seen = "positions begin anew within the rows, and attention is causal over the whole of "
                   "them: samples see those before them in their row, in a tenth forward in a row%p",
-    .at = TC_AT(FUNCTION),
+    .at = TC_AT(FUNCTION) | TC_AT(OPERATOR),
     .judge = packed_judge,
 };

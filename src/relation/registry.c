@@ -95,6 +95,7 @@
     R(tc_rule_ratio)       \
     R(tc_rule_clipped)     \
     R(tc_rule_used)        \
+    S(tc_source_summed)    \
     R(tc_rule_draws_apart) \
     R(tc_rule_drawn)       \
     S(tc_source_facts)     \
@@ -187,6 +188,7 @@
     R(tc_rule_ratio)             \
     R(tc_rule_clipped)           \
     R(tc_rule_used)              \
+    F(tc_api_output_summed)      \
     R(tc_rule_draws_apart)       \
     R(tc_rule_drawn)             \
     R(tc_rule_next)              \

@@ -252,7 +252,7 @@ struct tc_relation {
 };
 
 /* All forms, ended by NULL; the order is that of reports. There are no more than so many. */
-#define TC_MAX_RELATIONS 96
+#define TC_MAX_RELATIONS 128
 extern const struct tc_relation *const tc_relations[];
 /* Relations of the Python tool, ended by NULL: judged, never learned; they propose nothing. Defined
  * in python_tool/, the room above this one. */

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_output_summed.c - APIOutput/summed: a loss to which a term is added is the one that is
+ * propagated
+ *
+ * A script makes the sum of its loss and of another term, and propagates the loss alone: the sum
+ * is logged, or returned beside it, and the term trains nothing.
+ *
+ * By values: a sum is a number of one element that a line makes of two others, all of which take
+ * gradients and were made since the last step. What is propagated is the number that a backward is
+ * called of, with all that it was made of. A sum is left at a step if one of its two numbers was
+ * propagated, and neither the other one nor the sum. An example at the end of the run for each line
+ * at which ten sums were left, or propagated. It is broken where none was ever propagated, nor a
+ * number that one had left: another backward, or a phase of training, may still come to it.
+ */
+#include "relation/one_claim.h"
+
+#include "replay/symbols.h"
+
+#define MIN_TIMES   10
+#define MAX_NUMBERS 4096
+#define MAX_SUMS    64
+#define MAX_DEPTH   32
+
+/* What a number of one element was made of; 0: of nothing more. */
+struct number {
+    int64_t a, b;
+    bool is_propagated;
+};
+
+struct sum {
+    int64_t value, a, b;
+    tc_sym at;
+};
+
+/* Of one line. */
+struct line {
+    uint64_t n_left, n_propagated;
+    struct tc_place place;
+};
+
+/* Of one process. */
+struct summing {
+    struct tc_map numbers; /* serial → struct number *, since the last step */
+    struct tc_map left;    /* serial of what a sum had left → its line */
+    struct tc_map lines;   /* line → struct line * */
+    struct sum sums[MAX_SUMS];
+    size_t n_sums;
+};
+
+static void summing_release(void *of_process)
+{
+    struct summing *summing = of_process;
+
+    tc_map_release_structs(&summing->numbers);
+    tc_map_release(&summing->left);
+    tc_map_release_structs(&summing->lines);
+}
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+static struct number *number_of(const struct summing *summing, int64_t serial)
+{
+    return serial ? tc_map_find(&summing->numbers, (uint64_t)serial) : NULL;
+}
+
+static int64_t loss_in(const struct tc_value *tensor)
+{
+    return tc_is_loss_value(tensor) ? tc_serial_of(tensor) : 0;
+}
+
+static void on_call(struct summing *summing, const struct tc_event *event)
+{
+    const struct tc_call *call = event->call;
+    const int64_t value = loss_in(call->end->value);
+    const struct tc_value *operand;
+    int64_t of[2] = {0};
+    uint32_t pos = 0, n = 0, n_tensors = tc_value_get(call->self, "tensor") != NULL;
+
+    if (!value || summing->numbers.n >= MAX_NUMBERS)
+        return;
+    if ((of[n] = loss_in(call->self)))
+        n++;
+    while ((operand = tc_call_next_tensor(call, &pos)) && ++n_tensors)
+        if (n < 2 && (of[n] = loss_in(operand)))
+            n++;
+    if (of[0] == value || of[1] == value)
+        return;
+    *(struct number *)tc_map_struct(&summing->numbers, (uint64_t)value, sizeof(struct number)) =
+        (struct number){of[0], of[1], false};
+    if (n < 2 || n_tensors > 2 || summing->n_sums == MAX_SUMS || of[0] == of[1] ||
+        !number_of(summing, of[0]) || !number_of(summing, of[1]))
+        return;
+    summing->sums[summing->n_sums++] = (struct sum){value, of[0], of[1], tc_call_at(call)};
+    struct line *line = tc_map_struct(&summing->lines, tc_call_at(call), sizeof(*line));
+    if (!line->n_left)
+        tc_place_of(event, &line->place);
+}
+
+static void propagate(struct summing *summing, int64_t serial, unsigned depth)
+{
+    struct number *number = number_of(summing, serial);
+    struct line *line;
+    uint64_t at;
+
+    if (serial && tc_map_get(&summing->left, (uint64_t)serial, &at) &&
+        (line = tc_map_find(&summing->lines, at)))
+        line->n_propagated++;
+    if (!number || number->is_propagated || !depth)
+        return;
+    number->is_propagated = true;
+    propagate(summing, number->a, depth - 1);
+    propagate(summing, number->b, depth - 1);
+}
+
+static bool is_propagated(const struct summing *summing, int64_t serial)
+{
+    const struct number *number = number_of(summing, serial);
+
+    return number && number->is_propagated;
+}
+
+static void on_step(struct summing *summing)
+{
+    for (size_t i = 0; i < summing->n_sums; i++) {
+        const struct sum *sum = &summing->sums[i];
+        const bool a = is_propagated(summing, sum->a), b = is_propagated(summing, sum->b);
+        struct line *line = tc_map_find(&summing->lines, sum->at);
+        if (!line || (!a && !b))
+            continue;
+        if (is_propagated(summing, sum->value)) {
+            line->n_propagated++;
+        } else if (a != b) {
+            line->n_left++;
+            tc_map_remember(&summing->left, MAX_NUMBERS, (uint64_t)(a ? sum->b : sum->a), sum->at);
+        }
+    }
+    summing->n_sums = 0;
+    tc_map_release_structs(&summing->numbers);
+}
+
+/* ---- judging -------------------------------------------------------------------------------- */
+
+static void judge(const struct summing *summing, const struct tc_event *event,
+                  const struct tc_sink *sink)
+{
+    const struct line *line;
+
+    for (size_t pos = 0; (line = tc_map_next(&summing->lines, &pos));) {
+        const bool is_left = !line->n_propagated;
+        const tc_sym outcome = is_left ? TC_SYM_FALSE : TC_SYM_TRUE;
+        const struct tc_example example = {.key = TC_SYM_SELF,
+                                           .situation = &tc_no_situation,
+                                           .outcome = &outcome,
+                                           .n_outcome = 1,
+                                           .place = &line->place};
+        if (line->n_propagated + line->n_left >= MIN_TIMES && (is_left || !line->n_left))
+            sink->example(sink->context, event, &example);
+    }
+}
+
+static void summed_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,
+                           const struct tc_sink *sink)
+{
+    struct tc_process_states *states = state;
+    struct summing *summing;
+
+    (void)symbols;
+    if (event->kind == TC_EVENT_FINISH)
+        for (size_t pos = 0; (summing = tc_map_next(&states->items, &pos));)
+            judge(summing, event, sink);
+    if (event->kind != TC_EVENT_CALL || event->process->is_worker || event->call->raised)
+        return;
+    summing = tc_process_state(state, event->process);
+    if (event->call->role == TC_ROLE_BACKWARD)
+        propagate(summing, tc_serial_of(event->call->self), MAX_DEPTH);
+    else if (event->call->role == TC_ROLE_STEP)
+        on_step(summing);
+    else if (event->call->role == TC_ROLE_OPERATOR || event->call->role == TC_ROLE_FUNCTION ||
+             event->call->role == TC_ROLE_SCALER)
+        on_call(summing, event);
+}
+
+const struct tc_source tc_source_summed = {.name = "summed",
+                                           .judged = "the end of the run, where lines add losses",
+                                           .is_set = true,
+                                           .looks_closely = true,
+                                           .process_size = sizeof(struct summing),
+                                           .release_process = summing_release,
+                                           .observe = summed_observe};
+
+static const struct tc_claim claims[] = {
+    {.key = {TC_SYM_SELF},
+     .roles = {TC_ROLE_BACKWARD, TC_ROLE_OPERATOR, TC_ROLE_STEP},
+     .n_roles = 3,
+     .of = TC_PARAM_OPERAND,
+     .kind = TC_SYM_VALUE,
+     .attr = TC_SYM_IS,
+     .to = TC_SYM_READ,
+     .held = {TC_SYM_TRUE},
+     .broken = {TC_SYM_FALSE},
+     .if_met = true,
+     .support = TC_SUPPORT_RULE,
+     .expected = "a loss to which a term is added is the one that is propagated",
+     .seen = "the sum of a loss and of a term was made in each step, and the loss alone was "
+             "propagated: the term trains nothing%p"},
+};
+
+const struct tc_relation tc_api_output_summed = {
+    .name = "APIOutput/summed",
+    .summary = "a loss to which a term is added is the one that is propagated",
+    .hint = "Is backward() called of the sum, and is the sum what the function returns?",
+    .needs_content = true,
+    .needs_operators = true,
+    .source = &tc_source_summed,
+    .claims = claims,
+    .n_claims = TC_N_CLAIMS(claims),
+};
