@@ -80,6 +80,11 @@ bool tc_judge_is_reduced_in_step(const struct judge *j, const struct tc_plan_jud
 /* Has no rank a gradient whose parameter the step has written, and made wrong? The parameter tells
  * more. */
 bool tc_judge_is_told_after_step(const struct judge *j, const struct tc_plan_judged *gradient);
+/* Is it a tensor that an optimizer trains and no module holds, and is it none of the reference's?
+ */
+bool tc_judge_is_of_optimizer_alone(const struct judge *j, tc_sym name);
+/* A job that is refuted, and does not update all parameters that one device updates. */
+void tc_judge_add_untrained(struct judge *j);
 /* Operators that chose by an order of values: a warning. */
 void tc_judge_warn_choices(struct judge *j, const struct tc_ledger *ledger);
 /* All values are compared: the outcome. */

@@ -265,6 +265,8 @@ static enum tc_status explain(struct judge *j, struct tc_error *err)
     if (!status)
         status = tc_plan_find_repair(j, tc_judge_last_laws(j), err);
     put_missing_last(j->verdict);
+    if (!status)
+        tc_judge_add_untrained(j);
     return status;
 }
 

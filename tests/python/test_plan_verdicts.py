@@ -240,6 +240,26 @@ for step in range(3):
 """
 
 
+SHARED = HEADER + """
+rank, world = 0, 1
+if "WORLD_SIZE" in os.environ:
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 7))
+optimizer = torch.optim.SGD(model.parameters(), lr=1)
+# RENEW
+for step in range(3):
+    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(step)).chunk(world)[rank]
+    optimizer.zero_grad()
+    (model(x).square().sum() / 6).backward()
+    for p in model.parameters():
+        if world > 1:
+            dist.all_reduce(p.grad)
+    optimizer.step()
+"""
+
+
 class TestAnyOptimizer(VerdictCase):
     """Steps that no torch.optim.Optimizer makes, and scripts with fewer steps than asked for."""
 
@@ -312,6 +332,29 @@ optimizer.step()
         self.assertIn("the script has no step 2: step 1, its last one, is captured", run.said)
         self.plan(BY_HAND, "--plan-world", "2", folder="two")
         code, text = self.verdict("two", "single")
+        self.assertEqual(code, 0, text)
+
+    def test_an_optimizer_that_was_made_before_the_model_was_changed(self):
+        self.plan(SHARED, folder="single")
+        for value, said in (("torch.ones(5, 3)", f"script.py:{self.line_of(SHARED, 'optimizer.step()')}: 0.weight is not updated: the "
+                             "optimizer trains 1 tensor that the model does not have, as if it was made before the model was sharded"),
+                            ("model[0].weight.detach().clone()", "0.weight after the step")):  # taken for a copy that it keeps
+            self.plan(SHARED.replace("# RENEW", f"if world > 1: model[0].weight = nn.Parameter({value})"), "--plan-world", "2",
+                      folder=value[:5])
+            code, text = self.verdict(value[:5], "single")
+            self.assertEqual(code, 1, text)
+            self.assertTrue(text.startswith(said), text)
+
+    def test_a_gradient_that_is_left_from_the_step_before(self):
+        self.plan(SHARED, folder="single")
+        self.plan(SHARED.replace("optimizer.zero_grad()", "optimizer.zero_grad() if world == 1 else None"), "--plan-world", "2",
+                  folder="two")
+        code, text = self.verdict("two", "single")
+        self.assertEqual(code, 1, text)
+        self.assertIn("gradient of 0.weight", text.splitlines()[0])
+        emptied = "optimizer.zero_grad(set_to_none=world == 1)"  # zeros that a right job adds to
+        self.plan(SHARED.replace("optimizer.zero_grad()", emptied), "--plan-world", "2", folder="zeros")
+        code, text = self.verdict("zeros", "single")
         self.assertEqual(code, 0, text)
 
     def test_what_a_script_keeps_from_an_earlier_step_has_no_place(self):

@@ -18,7 +18,7 @@ class Numbers:
     def pieces(self, tensor):
         """[(parameter, offset, elements)] whose numbers those of the tensor are, in order, None as parameter of zeros. None
         if it is no copy, or if it cannot be told of which."""
-        if not self.known or not tensor.is_floating_point() or not tensor.count_nonzero():
+        if not self.known or not tensor.is_floating_point() or not tensor.is_contiguous() or not tensor.count_nonzero():
             return None
         data = _bytes(tensor, local(self.known[0][0]).dtype)
         found = self._stretch(data) or self._one_by_one(data)

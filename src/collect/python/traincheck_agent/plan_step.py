@@ -330,7 +330,7 @@ class Capture:
         """Of parameters: the optimizer trains them in their place. Their states are pieces of those of parameters."""
         for flat in (p for group in optimizer.param_groups for p in group["params"] if id(p) in self.names.copies):
             pieces = self.names.copies[id(flat)]
-            self.recorder.add_copy(self.recorder.symbol(flat), flat, pieces)
+            self.recorder.add_copy(self.recorder.symbol(local(flat).reshape(-1)), flat, pieces)
             for key, value in optimizer.state.get(flat, {}).items():
                 if isinstance(value, sys.modules["torch"].Tensor) and value.shape == flat.shape:
                     self._begin_pieces(key, value, pieces)
