@@ -7,19 +7,21 @@
  */
 #include "plan/repair.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/pool.h"
+#include "plan/degree.h"
 #include "plan/eval.h"
 #include "plan/explain_state.h"
 #include "plan/fill.h"
 #include "plan/repair_state.h"
 
-#define BUDGET        200000000 /* of all that is evaluated: see cost_of */
-#define OVERHEAD      500       /* of an operator, in elements */
-#define MAX_REFINED   8         /* attempts after one that mends all */
-#define ORDERED_SEEDS 4         /* a maximum by order may hide what is wrong from one */
+#define BUDGET        1000000000 /* of all that is evaluated: see cost_of */
+#define OVERHEAD      500        /* of an operator, in elements */
+#define MAX_REFINED   8          /* attempts after one that mends all */
+#define ORDERED_SEEDS 4          /* a maximum by order may hide what is wrong from one */
 
 /* ---- before it is tried -------------------------------------------------------------------- */
 
@@ -81,6 +83,28 @@ static void find_axes(struct tc_repair *r)
         }
 }
 
+/* The products of elements that a product of tensors takes, as of an m x k and a k x n matrix m k
+ * n: the root of the product of the three sizes. */
+static uint64_t products_of(const struct tc_plan_op *op)
+{
+    const struct tc_degree_form *form = tc_degree_form_of(op->rule);
+    int64_t most = 0, least = INT64_MAX, out = 0;
+    uint32_t n = 0;
+
+    if (!form || !form->times || form->times[0] != '1' || form->times[1] != '1' ||
+        tc_degree_is_elementwise(op->rule))
+        return 0;
+    for (uint32_t k = 0; k < op->n_reads; k++)
+        if (op->reads[k]->n_dims > 1) {
+            n++;
+            most = op->reads[k]->numel > most ? op->reads[k]->numel : most;
+            least = op->reads[k]->numel < least ? op->reads[k]->numel : least;
+        }
+    for (uint32_t k = 0; k < op->n_outs; k++)
+        out = op->outs[k] && op->outs[k]->numel > out ? op->outs[k]->numel : out;
+    return n < 2 ? 0 : (uint64_t)sqrt((double)most * (double)least * (double)out);
+}
+
 /* Of one evaluation. */
 static uint64_t cost_of(const struct tc_plan_set *set)
 {
@@ -89,7 +113,7 @@ static uint64_t cost_of(const struct tc_plan_set *set)
     for (uint32_t i = 0; i < set->copies.n_distinct; i++) {
         const struct tc_plan_program *p = set->ranks[set->copies.distinct[i]].program;
         for (size_t k = 0; k < p->ops.n; k++) {
-            cost += OVERHEAD;
+            cost += OVERHEAD + products_of(&p->ops.items[k]);
             for (uint32_t t = 0; t < p->ops.items[k].n_reads; t++)
                 cost += (uint64_t)p->ops.items[k].reads[t]->numel;
         }
