@@ -36,6 +36,20 @@ static size_t end_of_line(const char *via, size_t n)
     return next ? (size_t)(next - via) : strlen(via);
 }
 
+/* A line of another file than the script: the call that the script has of it. */
+static size_t call_of_script(const struct tc_plan_op *op)
+{
+    size_t n = 0, file = strcspn(op->src, ":");
+
+    while (op->via[n]) {
+        size_t at = n + (n ? strlen(TC_PLAN_CALLED_FROM) : 0);
+        n = end_of_line(op->via, at);
+        if (strncmp(op->via + at, op->src, file + 1) != 0)
+            return n;
+    }
+    return 0;
+}
+
 /* A line that one device reaches by other calls alone is told with its own, too. */
 static size_t callers_told(const struct tc_plan_program *p, const struct tc_plan_program *single,
                            const struct tc_plan_op *op)
@@ -48,7 +62,7 @@ static size_t callers_told(const struct tc_plan_program *p, const struct tc_plan
     for (unsigned k = 0;
          k < MOST && op->via[n] && (is_ambiguous(p, op, n) || is_ambiguous(single, op, n)); k++)
         n = end_of_line(op->via, n + (n ? strlen(TC_PLAN_CALLED_FROM) : 0));
-    return n;
+    return n || back ? n : call_of_script(op);
 }
 
 /* Is a line of the callers that of an operator, or of a caller, of the program? */

@@ -154,7 +154,32 @@ static bool is_good(struct tc_story *s, uint32_t op)
 
     if (!s->nodes[op].n_deps && !o->draws && !o->n_reads)
         return true;
-    return is_related(s, op) || find_cleared(s)[op];
+    return is_related(s, op) || find_cleared(s)[op] ||
+           (s->skips_running && tc_story_is_running(s, op));
+}
+
+static bool is_part_of_sum(struct tc_story *s, uint32_t op)
+{
+    return tc_relate_is_partial(tc_story_relation(s, op), &s->grid) ||
+           (s->skips_running && tc_story_is_running_part(s, op));
+}
+
+/* Of a sum of what one line makes, as of micro-batches, the last of these; the operator itself: it
+ * is none. */
+static uint32_t term_of(const struct tc_story *s, uint32_t op)
+{
+    const struct tc_story_node *node = &s->nodes[op];
+    const struct tc_plan_op *ops = s->program->ops.items;
+    uint32_t last = op;
+
+    for (uint32_t k = 0; k < node->n_deps; k++) {
+        const struct tc_plan_op *dep = &ops[node->deps[k]];
+        if (node->deps[k] >= op)
+            return op;
+        if (strcmp(dep->src, ops[op].src) != 0)
+            last = last == op || node->deps[k] > last ? node->deps[k] : last;
+    }
+    return last != op && node->n_deps > 1 && tc_story_is_sum(s, op) ? last : op;
 }
 
 static bool shares_partial(const struct tc_story *s, const struct tc_related *a,
@@ -181,7 +206,7 @@ uint32_t tc_story_origin(struct tc_story *s, uint32_t op, const struct tc_relate
 {
     for (uint32_t before; (before = split_before(s, op, r)) != op;)
         op = before;
-    return op;
+    return term_of(s, op);
 }
 
 uint32_t tc_story_way(struct tc_story *s, uint32_t op, const struct tc_related *r, uint32_t *way,
@@ -285,19 +310,18 @@ const struct tc_plan_op *tc_story_sum_of_others(const struct tc_story *s, uint32
 
 /* How sure an operator is the one: 3 if it uses a part of a sum, 2 if its operands are whole, 1 if
  * they are those of a micro-batch; 0: it is not, as an operand is wrong. */
-static int front(struct tc_story *s, uint32_t op, uint32_t *partial)
+static int front(struct tc_story *s, uint32_t op, uint32_t start, uint32_t *partial)
 {
     const struct tc_story_node *node = &s->nodes[op];
     bool is_front = true;
 
     *partial = TC_NO_OP;
-    if (find_cleared(s)[op])
+    if (find_cleared(s)[op] || (s->skips_running && op != start && tc_story_is_running(s, op)))
         return 0;
     for (uint32_t k = 0; k < node->n_deps; k++) {
         if (!is_good(s, node->deps[k]))
             is_front = false;
-        else if (tc_relate_is_partial(tc_story_relation(s, node->deps[k]), &s->grid) &&
-                 !is_sum_by_making(s, op, node->deps[k]))
+        else if (is_part_of_sum(s, node->deps[k]) && !is_sum_by_making(s, op, node->deps[k]))
             *partial = node->deps[k];
     }
     if (!is_front)
@@ -306,7 +330,7 @@ static int front(struct tc_story *s, uint32_t op, uint32_t *partial)
 }
 
 /* Operators without a relation whose operands all have one; the surest first, then the earliest. */
-uint32_t tc_story_departure(struct tc_story *s, uint32_t start, uint32_t *partial)
+static uint32_t surest(struct tc_story *s, uint32_t start, uint32_t *partial)
 {
     TC_VEC(uint32_t) stack = {0};
     uint8_t *seen = tc_calloc(s->program->ops.n + 1, 1);
@@ -322,7 +346,7 @@ uint32_t tc_story_departure(struct tc_story *s, uint32_t start, uint32_t *partia
         for (uint32_t k = 0; k < s->nodes[op].n_deps; k++)
             if (!is_good(s, s->nodes[op].deps[k]))
                 tc_vec_push(&stack, s->nodes[op].deps[k]);
-        int sure = front(s, op, &culprit);
+        int sure = front(s, op, start, &culprit);
         if (sure > most || (sure && sure == most && op < best)) {
             most = sure;
             best = op;
@@ -332,4 +356,26 @@ uint32_t tc_story_departure(struct tc_story *s, uint32_t start, uint32_t *partia
     tc_vec_release(&stack);
     tc_free(seen);
     return best;
+}
+
+static bool reads_running(struct tc_story *s, uint32_t op)
+{
+    for (uint32_t k = 0; k < s->nodes[op].n_deps; k++)
+        if (tc_story_is_running(s, s->nodes[op].deps[k]))
+            return true;
+    return false;
+}
+
+/* What sums on their way are used for says more than where they begin. But of one that is summed
+ * nobody knows whether it is right. */
+uint32_t tc_story_departure(struct tc_story *s, uint32_t start, uint32_t *partial)
+{
+    s->skips_running = true;
+    uint32_t op = surest(s, start, partial);
+    if (op == TC_NO_OP ||
+        (*partial == TC_NO_OP && reads_running(s, op) && tc_story_odd_behind(s, op) == TC_NO_OP)) {
+        s->skips_running = false;
+        op = surest(s, start, partial);
+    }
+    return op;
 }

@@ -20,6 +20,8 @@ struct tc_story_node {
     bool is_constant;      /* nothing that it is made of is drawn or received */
     bool is_incomplete;    /* no single-device value, as it is made from a part of one: a sum over
                               the rows of a micro-batch */
+    uint8_t running;       /* see tc_story_is_running(); 0: not known yet */
+    unsigned running_axes; /* and over which axes it is a part of a sum; a bit for each */
     struct tc_part *parts; /* of each rank of the grid, for its first output */
     struct tc_related relation;
 };
@@ -56,6 +58,7 @@ struct tc_story {
     bool is_last;        /* a message may be what a finding is about */
     struct tc_map parts; /* elements that the micro-batches of a line have of a value */
     bool is_all_related; /* the relations of all wanted operators are known */
+    bool skips_running;  /* sums on their way are no fault */
 };
 
 /* ---- family.c ------------------------------------------------------------------------------ */
@@ -108,6 +111,16 @@ bool tc_story_is_odd_multiple(struct tc_story *s, uint32_t op);
 const struct tc_plan_op *tc_story_sum_of_others(const struct tc_story *s, uint32_t op,
                                                 const struct tc_related *r);
 
+/* ---- running.c ----------------------------------------------------------------------------- */
+
+/* Is the value, which relates to nothing, a sum over ranks on its way? */
+bool tc_story_is_running(struct tc_story *s, uint32_t op);
+/* An operand, or what sums on their way are made of, that is a multiple which no right result has;
+ * TC_NO_OP: none. */
+uint32_t tc_story_odd_behind(struct tc_story *s, uint32_t op);
+/* And not summed yet? */
+bool tc_story_is_running_part(struct tc_story *s, uint32_t op);
+
 /* ---- forward.c ----------------------------------------------------------------------------- */
 
 /* Of an operator of the backward: the collective whose value its forward reads; TC_NO_OP: none. */
@@ -119,6 +132,9 @@ uint32_t tc_story_forward_exchange(const struct tc_plan_program *p,
 /* Where a value gets its factor, one after the other: operators whose factor no operand of theirs
  * has. Their number, most at most. */
 uint32_t tc_story_factors(struct tc_story *s, uint32_t op, uint32_t *ops, uint32_t most);
+/* Of these those that multiply, and that no right result depends on; for a number that all ranks
+ * have the operator that made it. */
+uint32_t tc_story_factor_steps(struct tc_story *s, uint32_t op, uint32_t *ops, uint32_t most);
 /* Of these the one that explains the factor of r; op itself if none does. */
 uint32_t tc_story_factor_origin(struct tc_story *s, uint32_t op, const struct tc_related *r);
 /* Where another gradient loses the factor of r, or its root; TC_NO_OP: none does. */
@@ -131,8 +147,10 @@ uint32_t tc_story_loss(const struct tc_story *s);
 bool tc_story_factor_is_trusted(struct tc_story *s, uint32_t op);
 /* Does the single job run this operator, too, at its line? */
 bool tc_story_is_in_single(const struct tc_story *s, uint32_t op);
-/* Of the summands of an operator, which are different multiples: where the one begins whose factor
- * few others have. */
+/* Of the summands of an operator, which are different multiples, the one whose factor few others
+ * have; the operator itself: none. */
+uint32_t tc_story_odd_of(struct tc_story *s, uint32_t op);
+/* And where it begins. */
 uint32_t tc_story_odd_summand(struct tc_story *s, uint32_t op);
 
 /* ---- left_out.c ---------------------------------------------------------------------------- */
@@ -165,6 +183,10 @@ struct tc_unlike {
     uint32_t at;   /* the operator that sums, or multiplies */
 };
 
+/* Is the value the sum of its operands, element by element, on all ranks? */
+bool tc_story_is_sum(const struct tc_story *s, uint32_t op);
+/* Is it its one operand, summed over an axis of the grid? */
+bool tc_story_sums_over(const struct tc_story *s, uint32_t op, unsigned *axis);
 /* Of the sum that an operator is a part of. */
 bool tc_story_find_unlike(struct tc_story *s, uint32_t op, struct tc_unlike *unlike);
 /* A sum of n numbers, all of them right, where one device adds n_single. */
@@ -181,10 +203,12 @@ bool tc_story_lacks_terms(struct tc_story *s, uint32_t op, struct tc_lacking *la
 struct tc_idle {
     uint32_t receive;
     bool is_passed_on; /* and what the rank sent first is read in its place */
-    uint32_t reader;   /* the operator that reads that, or a message before this one */
+    bool is_replaced;  /* and another value is sent on in its place */
+    uint32_t reader;   /* the operator that reads the first, or a message before this one, or that
+                          makes the value */
 };
 
-/* Among those of the autograd node of an operator, or of the forward. */
+/* Among those of the autograd node of an operator, or of the forward; else among all. */
 bool tc_story_find_idle(const struct tc_story *s, uint32_t op, struct tc_idle *idle);
 
 /* ---- counted.c --------------------------------------------------------------------------- */

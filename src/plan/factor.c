@@ -215,6 +215,17 @@ static uint32_t of_number(const struct tc_story *s, uint32_t op)
     return last != TC_NO_OP && is_product_of_tensors(&s->program->ops.items[op]) ? last : op;
 }
 
+uint32_t tc_story_factor_steps(struct tc_story *s, uint32_t op, uint32_t *ops, uint32_t most)
+{
+    uint32_t all[MAX_ORIGINS], n = tc_story_factors(s, op, all, MAX_ORIGINS), left = 0;
+    const uint8_t *trusted = find_trusted(s);
+
+    for (uint32_t k = 0; k < n && left < most; k++)
+        if (!trusted[all[k]] && !is_about(step_of(s, all[k]), 1))
+            ops[left++] = of_number(s, all[k]);
+    return left;
+}
+
 /* That which multiplies by just what is too much; else the first that goes its way; else the
  * first. */
 uint32_t tc_story_factor_origin(struct tc_story *s, uint32_t op, const struct tc_related *r)
@@ -355,7 +366,7 @@ bool tc_story_factor_is_trusted(struct tc_story *s, uint32_t op)
     return n > 0;
 }
 
-uint32_t tc_story_odd_summand(struct tc_story *s, uint32_t op)
+uint32_t tc_story_odd_of(struct tc_story *s, uint32_t op)
 {
     uint32_t odd = op, fewest = UINT32_MAX;
 
@@ -367,6 +378,13 @@ uint32_t tc_story_odd_summand(struct tc_story *s, uint32_t op)
         fewest = n;
         odd = dep;
     }
+    return odd;
+}
+
+uint32_t tc_story_odd_summand(struct tc_story *s, uint32_t op)
+{
+    uint32_t odd = tc_story_odd_of(s, op);
+
     if (odd == op)
         return op;
     const struct tc_related *r = tc_story_relation(s, odd);

@@ -160,23 +160,57 @@ static bool is_dropped(const struct tc_story *s, const struct exchanges *all, ui
     return follows && *reader != TC_NO_OP;
 }
 
-bool tc_story_find_idle(const struct tc_story *s, uint32_t op, struct tc_idle *idle)
+/* Is another value sent on in place of what arrives, though the last one that arrives is read? */
+static bool is_replaced(const struct tc_story *s, const struct exchanges *all, uint32_t at,
+                        uint32_t *by)
 {
-    struct exchanges *all = tc_calloc(1, sizeof(*all));
+    const struct exchange *e = &all->items[at], *next = NULL;
+    bool is_read_last = false;
+
+    if (is_read(s, e) || next_of(s, all, e))
+        return false;
+    for (uint32_t i = at + 1; i < all->n; i++)
+        if (are_alike(s, e, &all->items[i])) {
+            next = next ? next : &all->items[i];
+            is_read_last = is_read(s, &all->items[i]);
+        }
+    *by = next ? sent(s, next) : TC_NO_OP;
+    while (*by != TC_NO_OP && s->nodes[*by].n_deps == 1 &&
+           !strcmp(s->program->ops.items[*by].rule->name, "aten.clone"))
+        *by = s->nodes[*by].deps[0];
+    return is_read_last && *by != TC_NO_OP;
+}
+
+/* node: of autograd, NULL: any. */
+static bool find_idle_of(const struct tc_story *s, const struct exchanges *all, const char *node,
+                         struct tc_idle *idle)
+{
     bool found = false;
 
-    find_exchanges(s, all);
     for (uint32_t i = 0; i < all->n && !found; i++) {
         const struct exchange *e = &all->items[i];
         uint32_t value = sent(s, e);
-        if (strcmp(node_of(s, op), node_of(s, e->send)) != 0 || value == TC_NO_OP)
+        if ((node && strcmp(node, node_of(s, e->send)) != 0) || value == TC_NO_OP)
             continue;
         idle->receive = e->receive;
         idle->reader = reader_of_sent(s, value, e);
         idle->is_passed_on = kind_of(s, value) != TC_RULE_RECEIVE && idle->reader != TC_NO_OP &&
                              is_only_passed_on(s, all, e);
         found = idle->is_passed_on || is_dropped(s, all, i, &idle->reader);
+        idle->is_replaced = !found && is_replaced(s, all, i, &idle->reader);
+        found = found || idle->is_replaced;
     }
+    return found;
+}
+
+/* Within a ring values relate to nothing on one device: the operator may be one of the forward,
+ * though the backward is wrong. */
+bool tc_story_find_idle(const struct tc_story *s, uint32_t op, struct tc_idle *idle)
+{
+    struct exchanges *all = tc_calloc(1, sizeof(*all));
+
+    find_exchanges(s, all);
+    bool found = find_idle_of(s, all, node_of(s, op), idle) || find_idle_of(s, all, NULL, idle);
     tc_free(all);
     return found;
 }

@@ -55,6 +55,7 @@ static void add_way(struct tc_story *s, uint32_t op, const struct tc_related *r,
         n_told++;
         tc_strbuf_adds(text, " or ");
         tc_tell_op(text, &ops[way[n]]);
+        tc_plan_add_callers(s->program, s->single->ranks[0].program, &ops[way[n]], text);
     }
 }
 
@@ -85,6 +86,36 @@ static void add_next_reader(struct tc_story *s, const struct tc_plan_judged *jud
         return;
     tc_strbuf_adds(text, ", before ");
     tc_tell_op(text, &s->program->ops.items[next]);
+}
+
+/* The exchange by which the elements of a value came last; TC_NO_OP: there is none. */
+static uint32_t last_exchange(const struct tc_story *s, uint32_t op)
+{
+    uint8_t *is_before = tc_calloc(s->program->ops.n + 1, 1);
+    uint32_t found = TC_NO_OP;
+
+    is_before[op] = 1;
+    for (uint32_t i = op + 1; i-- > 0 && found == TC_NO_OP;) {
+        enum tc_rule_kind kind = s->program->ops.items[i].rule->kind;
+        if (is_before[i] && (kind == TC_RULE_COLLECTIVE || kind == TC_RULE_RECEIVE))
+            found = i;
+        for (uint32_t k = 0; is_before[i] && k < s->nodes[i].n_deps; k++)
+            is_before[s->nodes[i].deps[k]] = 1;
+    }
+    tc_free(is_before);
+    return found;
+}
+
+/* "; it came by c10d.recv_ (train.py:21), called at train.py:69": a value in the wrong place. */
+static void add_last_exchange(struct tc_story *s, uint32_t op, struct tc_strbuf *text)
+{
+    uint32_t at = op == TC_NO_OP ? TC_NO_OP : last_exchange(s, op);
+
+    if (at == TC_NO_OP || !strcmp(s->program->ops.items[at].src, s->program->ops.items[op].src))
+        return;
+    tc_strbuf_adds(text, "; it came by ");
+    tc_tell_op(text, &s->program->ops.items[at]);
+    tc_plan_add_callers(s->program, s->single->ranks[0].program, &s->program->ops.items[at], text);
 }
 
 /* A value that one device has on its way to the result, and changes: what it does next is missing
@@ -175,10 +206,13 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
             tc_tell_op(&text, &s->program->ops.items[writer]);
         }
         tc_tell_loss(s, &text);
+        if (writer != TC_NO_OP)
+            tc_tell_steps(s, writer, at, &text);
         f.kind = "factor";
         f.hint = "a mean over ranks or micro-batches is a sum, or the other way round";
     } else {
         tell_placement(s, judged, r, &text, &f);
+        add_last_exchange(s, at, &text);
         if (at != TC_NO_OP)
             tc_tell_made(s, at, &text);
     }
@@ -388,6 +422,8 @@ struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
     struct tc_plan_finding f = tc_tell_new(s, judged, op);
     struct tc_strbuf text = TC_STRBUF_INIT;
     uint32_t factor = tc_tell_multiple_operand(s, op), user = TC_NO_OP;
+    if (factor == TC_NO_OP && s->skips_running)
+        factor = tc_story_odd_behind(s, op);
     bool is_whole = partial == TC_NO_OP && !judged->is_undefined;
     bool is_unlike = is_whole && factor != TC_NO_OP && tc_tell_has_unlike_factors(s, op);
     bool is_blamed = is_whole && factor != TC_NO_OP && !tc_story_factor_is_trusted(s, factor);
@@ -412,7 +448,10 @@ struct tc_plan_finding tc_story_tell_departure(struct tc_story *s,
         tc_strbuf_addf(&text, " departs at %s: its operands are single-device values, ", f.op);
         tc_story_tell_made(s, op, &text);
         add_exchanged(s, op, &text);
+        if (tc_story_relation(s, op)->is_found)
+            add_last_exchange(s, op, &text);
         add_own_operands(s, op, &text);
+        add_forward_exchange(s, op, &text);
         tc_tell_made(s, op, &text);
         add_reader(s, op, &text);
         add_hint(s, op, &f);

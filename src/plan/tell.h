@@ -24,10 +24,13 @@ bool tc_tell_is_single_line(const struct tc_story *s, const char *line, size_t s
 const char *tc_tell_own_lines(struct tc_story *s, const char *lines);
 /* "; it reads what was chosen at train.py:51" */
 void tc_tell_made(struct tc_story *s, uint32_t op, struct tc_strbuf *text);
+/* The same of several operators. */
+void tc_tell_made_of(struct tc_story *s, const uint32_t *ops, uint32_t n, struct tc_strbuf *text);
 
 /* ---- tell_factor.c ------------------------------------------------------------------------- */
 
 const char *tc_tell_factors(struct tc_story *s, uint32_t op);
+void tc_tell_steps(struct tc_story *s, uint32_t value, uint32_t at, struct tc_strbuf *text);
 void tc_tell_loss(const struct tc_story *s, struct tc_strbuf *text);
 uint32_t tc_tell_factor_origin(struct tc_story *s, uint32_t op, const struct tc_related *r);
 void tc_tell_number(struct tc_story *s, uint32_t op, struct tc_strbuf *text);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MAX_FACTORS 4
+#define MAX_NUMBERS 8 /* operators on numbers, back from where a factor shows */
 
 /* Where the factor of a value comes from: "times 4 from aten.div (train.py:51)" */
 const char *tc_tell_factors(struct tc_story *s, uint32_t op)
@@ -60,6 +61,96 @@ void tc_tell_number(struct tc_story *s, uint32_t op, struct tc_strbuf *text)
     tc_strbuf_adds(text, " the number that ");
     tc_tell_op(text, &s->program->ops.items[n.reader]);
     tc_strbuf_adds(text, " reads on one device)");
+}
+
+/* The number that an operator multiplies or divides by, if Python gave it. */
+static const double *number_of(const struct tc_plan_op *op, double *number)
+{
+    for (uint32_t k = 0; k < op->n_args; k++) {
+        *number =
+            op->args[k].kind == TC_PLAN_WHOLE ? (double)op->args[k].whole : op->args[k].number;
+        if (op->args[k].kind == TC_PLAN_WHOLE || op->args[k].kind == TC_PLAN_NUMBER)
+            return number;
+    }
+    return NULL;
+}
+
+static bool scales(const struct tc_plan_op *op)
+{
+    return !strncmp(op->name, "aten.mul", 8) || !strncmp(op->name, "aten.div", 8);
+}
+
+static bool is_like(const struct tc_plan_op *a, const struct tc_plan_op *b)
+{
+    return !strcmp(a->name, b->name) && !strcmp(a->src, b->src) && !strcmp(a->node, b->node);
+}
+
+/* Does one device multiply by another number there, the same time round? */
+static bool scales_otherwise(const struct tc_story *s, const struct tc_plan_op *op, double *is,
+                             double *was)
+{
+    const tc_plan_ops *ops = &s->single->ranks[0].program->ops;
+    uint32_t turn = 0;
+
+    *was = 0;
+    if (!scales(op) || !number_of(op, is))
+        return false;
+    for (const struct tc_plan_op *o = s->program->ops.items; o < op; o++)
+        turn += is_like(o, op);
+    for (size_t i = 0; i < ops->n; i++)
+        if (is_like(&ops->items[i], op) && !turn--)
+            return number_of(&ops->items[i], was) && *is != *was;
+    return false;
+}
+
+/* "; before it aten.mul (train.py:47) takes 48, and 192 on one device": on the way back along
+ * numbers, from which no value tells by what they are too large. If all are those of one device,
+ * one may be missing: the first line has them. */
+static void add_numbers(struct tc_story *s, uint32_t at, struct tc_strbuf *text)
+{
+    const struct tc_plan_op *ops = s->program->ops.items;
+    uint32_t nearest = TC_NO_OP, n_told = 0;
+    double is, was;
+
+    for (uint32_t op = at, n = 0; n < MAX_NUMBERS && s->nodes[op].n_deps; n++) {
+        op = s->nodes[op].deps[0];
+        if (!scales(&ops[op]) || op >= at)
+            break;
+        if (!strcmp(ops[op].src, ops[at].src))
+            continue;
+        nearest = nearest == TC_NO_OP ? op : nearest;
+        if (!scales_otherwise(s, &ops[op], &is, &was))
+            continue;
+        tc_strbuf_adds(text, n_told++ ? ", " : "; before it ");
+        tc_tell_op(text, &ops[op]);
+        tc_strbuf_addf(text, " takes %g, and %g on one device", is, was);
+        tc_tell_made(s, op, text);
+    }
+    if (n_told || nearest == TC_NO_OP)
+        return;
+    tc_strbuf_adds(text, "; or one is missing at ");
+    tc_tell_op(text, &ops[nearest]);
+}
+
+/* "; other factors on its way are those of aten.mul (train.py:46), aten.div (train.py:47)": one
+ * that should make up for another may be the one that is wrong. With the lines that chose them. */
+void tc_tell_steps(struct tc_story *s, uint32_t value, uint32_t at, struct tc_strbuf *text)
+{
+    const struct tc_plan_op *ops = s->program->ops.items;
+    uint32_t steps[MAX_FACTORS + 1], n = tc_story_factor_steps(s, value, steps, MAX_FACTORS),
+                                     n_told = 0;
+    const char *last = ops[at].src;
+
+    for (uint32_t k = 0; k < n; k++) {
+        if (!strcmp(ops[steps[k]].src, ops[at].src) || !strcmp(ops[steps[k]].src, last))
+            continue;
+        last = ops[steps[k]].src;
+        tc_strbuf_adds(text, n_told++ ? ", " : "; other factors on its way are those of ");
+        tc_tell_op(text, &ops[steps[k]]);
+    }
+    steps[n] = at;
+    tc_tell_made_of(s, steps, n + 1, text);
+    add_numbers(s, at, text);
 }
 
 /* An operator that adds: operands with unlike factors make a multiple of nothing. */
@@ -134,6 +225,7 @@ struct tc_plan_finding tc_tell_multiple(struct tc_story *s, const struct tc_plan
     tc_tell_op(&text, &s->program->ops.items[op]);
     if (!*s->program->ops.items[op].node)
         tc_tell_loss(s, &text);
+    tc_tell_steps(s, dep, at, &text);
     f.kind = "factor";
     f.hint = "a factor that depends on the number of ranks, or on a local size";
     f.details = tc_tell_factors(s, dep);
@@ -164,6 +256,7 @@ struct tc_plan_finding tc_tell_unlike(struct tc_story *s, const struct tc_plan_j
     tc_strbuf_addf(&text, " departs after %s: what ", f.op);
     tc_tell_op(&text, &s->program->ops.items[op]);
     tc_strbuf_adds(&text, " adds are different multiples of single-device values");
+    tc_tell_steps(s, tc_story_odd_of(s, op), odd, &text);
     add_loser(s, tc_story_relation(s, is_multiple(s, odd) ? odd : tc_tell_multiple_operand(s, op)),
               &text);
     f.kind = "factor";

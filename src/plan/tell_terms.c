@@ -44,6 +44,8 @@ struct tc_plan_finding tc_story_tell_idle(struct tc_story *s, const struct tc_pl
     tc_strbuf_addf(&text, " departs at %s: ", f.op);
     if (idle->is_passed_on)
         tc_strbuf_adds(&text, "it reads what the rank sends away, and nothing reads what arrives");
+    else if (idle->is_replaced)
+        tc_strbuf_adds(&text, "what it makes is sent on, and nothing reads what has arrived");
     else
         tc_strbuf_adds(&text,
                        "it reads what arrives, and nothing reads what arrives the next time");

@@ -72,24 +72,42 @@ static bool is_rearranged(const struct tc_story *s, const struct tc_related *r)
     return found;
 }
 
-/* The lines that made the constants and views that an operator reads, or an operand of the same
- * line, or one whose elements are in another order than on one device. NULL: there are none. */
-static const char *made_for(struct tc_story *s, uint32_t op, unsigned depth)
+/* Of lines with ", " between them: is this one among them? */
+static bool is_among(const char *lines, const char *line, size_t size)
 {
-    const char *made = s->program->ops.items[op].made;
+    for (const char *at = lines; *at; at += strspn(at, ", ")) {
+        size_t n = strcspn(at, ",");
+        if (n == size && !memcmp(at, line, n))
+            return true;
+        at += n;
+    }
+    return false;
+}
 
-    if (*made)
-        return made;
+static void add_lines(struct tc_strbuf *out, const char *lines)
+{
+    for (const char *at = lines; *at; at += strspn(at, ", ")) {
+        size_t size = strcspn(at, ",");
+        if (!is_among(out->size ? out->text : "", at, size))
+            tc_strbuf_addf(out, "%s%.*s", out->size ? ", " : "", (int)size, at);
+        at += size;
+    }
+}
+
+/* The lines that made the constants and views that an operator reads, and those of an operand whose
+ * elements are in another order than on one device; if there are none, those of an operand of the
+ * same line. */
+static void add_made(struct tc_story *s, uint32_t op, unsigned depth, struct tc_strbuf *out)
+{
+    const struct tc_plan_op *ops = s->program->ops.items;
+
+    add_lines(out, ops[op].made);
     for (uint32_t k = 0; k < s->nodes[op].n_deps && depth; k++) {
         uint32_t dep = s->nodes[op].deps[k];
-        bool goes_on =
-            dep < op && (is_rearranged(s, tc_story_relation(s, dep)) ||
-                         !strcmp(s->program->ops.items[dep].src, s->program->ops.items[op].src));
-        const char *found = goes_on ? made_for(s, dep, depth - 1) : NULL;
-        if (found)
-            return found;
+        bool is_of_line = !out->size && !strcmp(ops[dep].src, ops[op].src);
+        if (dep < op && (is_of_line || is_rearranged(s, tc_story_relation(s, dep))))
+            add_made(s, dep, depth - 1, out);
     }
-    return NULL;
 }
 
 /* Of lines with ", " between them: does the line that begins there stand in the plan of one device?
@@ -127,10 +145,18 @@ const char *tc_tell_own_lines(struct tc_story *s, const char *lines)
     return kept;
 }
 
+void tc_tell_made_of(struct tc_story *s, const uint32_t *ops, uint32_t n, struct tc_strbuf *text)
+{
+    struct tc_strbuf made = TC_STRBUF_INIT;
+
+    for (uint32_t k = 0; k < n; k++)
+        add_made(s, ops[k], MAX_REARRANGED, &made);
+    if (made.size)
+        tc_strbuf_addf(text, "; it reads what was chosen at %s", tc_tell_own_lines(s, made.text));
+    tc_strbuf_release(&made);
+}
+
 void tc_tell_made(struct tc_story *s, uint32_t op, struct tc_strbuf *text)
 {
-    const char *made = made_for(s, op, MAX_REARRANGED);
-
-    if (made)
-        tc_strbuf_addf(text, "; it reads what was chosen at %s", tc_tell_own_lines(s, made));
+    tc_tell_made_of(s, &op, 1, text);
 }

@@ -138,6 +138,19 @@ static struct link link_of(const struct tc_story *s, uint32_t op)
     return link;
 }
 
+bool tc_story_is_sum(const struct tc_story *s, uint32_t op)
+{
+    return link_of(s, op).kind == SUM;
+}
+
+bool tc_story_sums_over(const struct tc_story *s, uint32_t op, unsigned *axis)
+{
+    struct link link = link_of(s, op);
+
+    *axis = link.axis;
+    return link.kind == REDUCTION;
+}
+
 /* The last link of the sum that an operator is a part of. */
 static uint32_t top_of(const struct tc_story *s, uint32_t op)
 {

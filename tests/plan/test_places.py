@@ -206,7 +206,7 @@ def counted(world, twice):
 
 def accumulated(world, bug):
     """Two micro-batches of each rank: line 20 adds to line 10, line 30 sums over ranks, line 40 halves. bug: "early" sums the
-    first one alone, "often" halves it twice."""
+    first one alone, "often" halves it twice, "never" sums none."""
     def body(rank, _):
         n = 2 if world > 1 else 1
         parts, grads, out = [tensor(k, 8 // world // n, WIDTH) for k in range(n)], [tensor(2 + k, WIDTH) for k in range(n)], tensor(9, WIDTH)
@@ -218,7 +218,7 @@ def accumulated(world, bug):
                 yield op("aten.add_.Tensor", "train.py:20", [grads[0]], node="SumBackward0", self=grads[0], other=grads[1])
             if bug == "often" or k == n - 1:
                 yield op("aten.div_.Scalar", "train.py:40", [grads[0]], self=grads[0], other=2)
-            if world > 1 and k == (0 if bug == "early" else 1):
+            if world > 1 and bug != "never" and k == (0 if bug == "early" else 1):
                 yield summed(grads[0], "train.py:30")
         yield op("aten.exp.default", "train.py:50", [out], self=grads[0])
         yield {"result": "out", "t": out, "global": [WIDTH], "at": [0]}
@@ -298,7 +298,132 @@ def ring(world, reads):
     return job(world, body)
 
 
+def squared(world, is_whole):
+    """The norm of three parameters whose rows are split, and of one that is whole on each rank: lines 10, 20 (what adds, in
+    another order than one device), 30, 40."""
+    def body(rank, rows):
+        for k, name in enumerate("abcw"):
+            t = tensor(k, ROWS if name == "w" else rows, WIDTH + k)
+            yield param(t, name, 0 if name == "w" else rank, 1 if name == "w" else world)
+            yield op("aten.pow.Tensor_Scalar", "train.py:10", [tensor(10 + k, *t[3])], self=t, exponent=2)
+            yield op("aten.sum.default", "train.py:10", [tensor(20 + k)], self=tensor(10 + k, *t[3]))
+        order = [3, 0, 1, 2] if world == 1 else [0, 1, 2]
+        total = tensor(20 + order[0])
+        for n, k in enumerate(order[1:]):
+            yield op("aten.add.Tensor", "train.py:20", [tensor(30 + n)], self=total, other=tensor(20 + k))
+            total = tensor(30 + n)
+        if is_whole:
+            yield summed(total, "train.py:30")
+        if world > 1:
+            yield op("aten.add.Tensor", "train.py:35", [tensor(40)], self=total, other=tensor(23))
+            total = tensor(40)
+        yield op("aten.sqrt.default", "train.py:40", [tensor(50)], self=total)
+        yield op("aten.mul.Tensor", "train.py:50", [tensor(51, ROWS, WIDTH + 3)], self=tensor(3, ROWS, WIDTH + 3), other=tensor(50))
+        yield {"result": "out", "t": tensor(51, ROWS, WIDTH + 3), "global": [ROWS, WIDTH + 3], "at": [0, 0]}
+    return job(world, body)
+
+
+def scattered(world, is_summed):
+    """A sum over all rows is cut into pieces (line 20), of which each rank gets its own, summed: line 30."""
+    half = [ROWS // RANKS, WIDTH]
+
+    def body(rank, rows):
+        x, y = tensor(0, 2 * rows, ROWS), tensor(2, 2 * rows, WIDTH)
+        mine, out = tensor(3, ROWS // world, WIDTH), tensor(4, ROWS // world, WIDTH)
+        yield {"init": "param", "name": "x", "t": x, "global": [2 * ROWS, ROWS], "at": [2 * rows * rank, 0]}
+        yield {"init": "param", "name": "y", "t": y, "global": [2 * ROWS, WIDTH], "at": [2 * rows * rank, 0]}
+        yield op("aten.mm.default", "train.py:10", [tensor(5, ROWS, WIDTH)],
+                 self=["t", 0, 0, [ROWS, 2 * rows], [1, ROWS], "float32"], mat2=y)
+        if world == 1:
+            mine = tensor(5, ROWS, WIDTH)
+        for k in range(RANKS) if world > 1 else ():
+            piece = ["t", 5, k * half[0] * WIDTH, half, [WIDTH, 1], "float32"]
+            yield op("aten.clone.default", "train.py:20", [tensor(6 + k, *half)], self=piece)
+        if world > 1 and is_summed:
+            yield op("c10d._reduce_scatter_base_.default", "train.py:30", [mine], output_tensor=mine,
+                     input_tensor=tensor(5, ROWS, WIDTH), reduce_op="sum", process_group=["pg", TP["ranks"]])
+        elif world > 1:
+            yield op("aten.copy_.default", "train.py:30", [mine], self=mine, src=tensor(6 + rank, *half))
+        yield op("aten.exp.default", "train.py:40", [out], self=mine)
+        yield {"result": "out", "t": out, "global": [ROWS, WIDTH], "at": [ROWS // world * rank, 0]}
+    return job(world, body)
+
+
+def halved(world, number):
+    """A gradient that begins with a number: it is multiplied twice (lines 11 and 12), and meets the values at line 13."""
+    def body(rank, rows):
+        x, one, out = tensor(0, rows, WIDTH), tensor(1), tensor(4, rows, WIDTH)
+        yield param(x, "x", rank, world)
+        yield op("aten.ones.default", "train.py:10", [one], size=[])
+        yield op("aten.mul.Tensor", "train.py:11", [tensor(2)], self=one, other=12 // number) | {"made": ["train.py:5"]}
+        yield op("aten.mul.Tensor", "train.py:12", [tensor(3)], self=tensor(2), other=3 * world)
+        yield op("aten.mul.Tensor", "train.py:13", [out], self=x, other=tensor(3))
+        yield op("aten.exp.default", "train.py:14", [out], self=out)
+        yield {"result": "out", "t": out, "global": [ROWS, WIDTH], "at": [rows * rank, 0]}
+    return job(world, body)
+
+
+def returned(world, adds):
+    """Each rank adds to what goes round, from the block of rows it began with: lines 11, 12 (what adds), 20 (what passes on)."""
+    half = [ROWS // RANKS, WIDTH]
+
+    def body(rank, rows):
+        yield param(tensor(0, rows, WIDTH), "x", rank, world)
+        for row in range(RANKS) if world == 1 else [rank]:
+            node, at = {"node": "RoundBackward"} if world > 1 else {}, 10 * (row + 1)
+            own, other = (["t", 0, r * half[0] * WIDTH if world == 1 else 0, half, [WIDTH, 1], "float32"] for r in (row, 1 - row))
+            pg = {"process_group": ["pg", TP["ranks"]], "tag": 0}
+            yield op("aten.exp.default", "train.py:11", [tensor(at, *half)], self=own, **node)
+            if world > 1:
+                yield op("c10d.send.default", "train.py:20", [], tensors=[tensor(at, *half)], dst=1 - rank, **pg, **node)
+                yield op("c10d.recv_.default", "train.py:20", [tensor(at + 1, *half)], tensors=[tensor(at + 1, *half)], src=1 - rank, **pg,
+                         **node)
+            yield op("aten.tanh.default", "train.py:12", [tensor(at + 2, *half)], self=other, **node)
+            if adds:
+                yield op("aten.add.Tensor", "train.py:12", [tensor(at + 3, *half)], self=tensor(at + 2, *half),
+                         other=tensor(at if world == 1 else at + 1, *half), **node)
+            made = tensor(at + 3 if adds else at + 2, *half)
+            if world > 1:
+                yield op("c10d.send.default", "train.py:20", [], tensors=[made], dst=1 - rank, **pg, **node)
+                yield op("c10d.recv_.default", "train.py:20", [tensor(at + 4, *half)], tensors=[tensor(at + 4, *half)], src=1 - rank, **pg,
+                         **node)
+                made = tensor(at + 4, *half)
+            yield op("aten.sin.default", "train.py:30", [tensor(at + 5, *half)], self=made)
+            yield {"result": f"out{row}", "t": tensor(at + 5, *half), "global": half, "at": [0, 0]}
+    return job(world, body)
+
+
 class Places(unittest.TestCase):
+    def test_a_norm_departs_where_its_sum_is_used(self):
+        self.assertEqual(check(squared(1, False), squared(RANKS, True)), (0, []))
+        code, findings = check(squared(1, False), squared(RANKS, False))
+        self.assertEqual((code, findings[0]["at"].split(",")[0]), (1, "train.py:35"))
+        self.assertIn("it uses a value that is Partial(sum) over tp", findings[0]["text"])
+
+    def test_pieces_of_a_sum_depart_where_each_rank_takes_its_own(self):
+        self.assertEqual(check(scattered(1, True), scattered(RANKS, True)), (0, []))
+        code, findings = check(scattered(1, True), scattered(RANKS, False))
+        self.assertEqual((code, findings[0]["at"].split(",")[0]), (1, "train.py:30"))
+        self.assertIn("a reduction is missing after aten.mm (train.py:10) or aten.clone (train.py:20)", findings[0]["text"])
+
+    def test_other_factors_are_told(self):
+        self.assertEqual(check(halved(1, 1), halved(RANKS, RANKS)), (0, []))
+        code, findings = check(halved(1, 1), halved(RANKS, 3))
+        self.assertEqual((code, findings[0]["finding"], findings[0]["at"].split(",")[0]), (1, "factor", "train.py:11"))
+        self.assertIn("; other factors on its way are those of aten.mul (train.py:12); it reads what was chosen at train.py:5",
+                      findings[0]["text"])
+
+    def test_a_sum_that_goes_round_and_is_begun_anew_is_told(self):
+        self.assertEqual(check(returned(1, True), returned(RANKS, True)), (0, []))
+        code, findings = check(returned(1, True), returned(RANKS, False))
+        self.assertEqual((code, findings[0]["finding"], findings[0]["at"].split(",")[0]), (1, "unread-message", "train.py:12"))
+        self.assertIn("what it makes is sent on, and nothing reads what has arrived", findings[0]["text"])
+
+    def test_micro_batches_that_are_not_summed_are_told_at_their_line(self):
+        code, findings = check(accumulated(1, ""), accumulated(RANKS, "never"))
+        self.assertEqual(code, 1)
+        self.assertIn("a reduction is missing after aten.sum (train.py:10)", findings[0]["text"])
+
     def test_lines_between_a_sum_and_its_use_are_told(self):
         self.assertEqual(check(normed(1, False), normed(RANKS, False)), (0, []))
         code, findings = check(normed(1, False), normed(RANKS, True))
