@@ -362,6 +362,36 @@ for step in range(3):
 
 
 class TestMade(PlanCase):
+    def test_what_python_chose_is_known_by_its_line(self):
+        text = HEADER + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+        self.first = 1  # LINE OF MEMBER
+    def forward(self, x):
+        gain = 3.0  # LINE OF NUMBER
+        stop = self.first + 2  # LINE OF INDEX
+        y = self.inner(x)
+        z = [y, x][0]  # LINE OF TENSOR
+        part = y[:, self.first:stop].tanh()
+        return (z * gain).exp(), part
+def run():
+    model = Model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)  # LINE OF OPTIMIZER
+    for step in range(3):
+        optimizer.zero_grad()
+        sum(part.sum() for part in model(torch.ones(2, 4))).backward()
+        optimizer.step()
+run()
+"""
+        self.plan(text)
+        plan, line = self.read()[0], lambda mark: f"script.py:{self.line_of(text, 'LINE OF ' + mark)}"
+        self.assertEqual(plan.named("aten.mul")[0]["made"], [line("TENSOR"), line("NUMBER")])
+        self.assertEqual(plan.named("aten.tanh")[0]["made"][:2], [line("MEMBER"), line("INDEX")])
+        self.assertIn(line("NUMBER"), plan.named("aten.mul")[1]["made"])  # of the backward
+        self.assertIn(line("OPTIMIZER"), plan.named("aten.add_")[0]["made"])
+
     def test_what_is_computed_between_steps_is_known_by_its_line(self):
         text = HEADER + """
 model = nn.Linear(3, 2)

@@ -24,6 +24,11 @@ def _kind(name):
     return kind
 
 
+def is_script(code):
+    """Is it of the script, or of what lies beside it?"""
+    return _kind(code.co_filename) == "user"
+
+
 def shown(path):
     """Below the working folder without it."""
     folder = os.getcwd() + os.sep

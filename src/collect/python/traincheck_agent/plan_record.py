@@ -8,7 +8,7 @@ import hashlib
 import os
 import sys
 
-from . import plan_complex, plan_lines
+from . import plan_complex, plan_lines, plan_names
 
 _REDUCE = {0: "sum", 1: "avg", 2: "prod", 3: "min", 4: "max", 5: "band", 6: "bor", 7: "bxor", 8: "premul_sum"}
 # The schemas of these do not say what they write: the arguments that they do.
@@ -25,7 +25,7 @@ _DRAWS = ("dropout", "bernoulli", "normal_", "uniform_", "rand", "multinomial", 
 _BY_SIZE = ("empty", "zeros", "ones", "full", "rand", "new_empty", "new_zeros", "new_ones", "new_full", "empty_like",
             "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "new_empty_strided", "empty_strided")
 _LONGEST_LIST = 1024
-_MADE = 3  # lines of constants and views that are written of an operator
+_MADE = 5  # lines of constants and views that are written of an operator
 # These only move numbers about.
 _EXACT = frozenset(("triu", "tril", "cat", "stack", "index", "index_select", "gather", "clone", "_to_copy", "copy_",
                     "masked_fill", "masked_fill_", "where", "flip", "roll", "repeat", "fill_", "zero_", "neg", "abs",
@@ -341,6 +341,12 @@ class Recorder:
         line, frame = plan_lines.current(sys._getframe(3), stops_at_engine, bool(self.modules))
         return line, plan_lines.callers(frame, stops_at_engine)
 
+    def _chosen(self, node):
+        """Lines at which Python chose what the line of the operator computes with."""
+        _, frame = plan_lines.current(sys._getframe(2), node is not None, bool(self.modules))
+        found = self.lines.get(getattr(node, "_sequence_nr", int)()) if node is not None and frame is None else None
+        return found[4] if found is not None else plan_names.chosen(frame)
+
     # ---- operators
 
     def _encode(self, value, is_read):
@@ -453,7 +459,7 @@ class Recorder:
         if torch._C._current_autograd_node() is None:
             seq = torch.autograd._get_sequence_nr() - 1
             if seq not in self.lines:
-                self.lines[seq] = (*self.place(None)[:3], plan_lines.applied(sys._getframe(2)))
+                self.lines[seq] = (*self.place(None)[:3], plan_lines.applied(sys._getframe(2)), self._chosen(None))
 
     def _is_symbolic(self, traits, named):
         """Does the result depend on a parameter or another rank?"""
@@ -477,7 +483,7 @@ class Recorder:
         result = func(*args, **kwargs)
         given = tensors_in(result, [])
         if given:
-            self._note_made(given)
+            self._note_made(given, read=tensors_in([args, list(kwargs.values())], []))
         for tensor in given:
             key = key_of(local(tensor))
             if traits.is_empty:
@@ -496,16 +502,22 @@ class Recorder:
     def _geometry(tensor):
         return tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride())
 
-    def _note_made(self, tensors, base=None):
-        """base: of which they are views."""
-        line = self.place(sys.modules["torch"]._C._current_autograd_node())[0].partition(", in ")[0]
+    def _note_made(self, tensors, base=None, read=()):
+        """base: of which they are views; read: of which they are computed."""
+        node = sys.modules["torch"]._C._current_autograd_node()
+        line, lines = self.place(node)[0].partition(", in ")[0], {}
+        for tensor in read if base is None else (base,):
+            lines.update(dict.fromkeys(self._made_of(tensor, base is None)))
+        lines.update(dict.fromkeys((*self._chosen(node), line)))
         for tensor in map(local, tensors):
-            if base is None:
-                self.made[key_of(tensor)] = {None: (line,)}
-                continue
-            lines = self.made.setdefault(key_of(tensor), {})
-            before = lines.get(self._geometry(local(base)), ())
-            lines[self._geometry(tensor)] = before if before[-1:] == (line,) else (*before, line)[-_MADE:]
+            known = {} if base is None else self.made.get(key_of(tensor), {})
+            self.made[key_of(tensor)] = known
+            known[None if base is None else self._geometry(tensor)] = tuple(lines)[-_MADE:]
+
+    def _made_of(self, tensor, is_constant):
+        """Lines that made a view, and the constant that it shows."""
+        lines = self.made.get(key_of(local(tensor)), {})
+        return lines.get(self._geometry(local(tensor)), ()) + (lines.get(None, ()) if is_constant else ())
 
     def _forget_made(self, tensors, before):
         """A new storage may have the address of one that is gone."""
@@ -513,13 +525,13 @@ class Recorder:
             if key_of(tensor) not in before:
                 self.made.pop(key_of(tensor), None)
 
-    def _lines_made(self, tensors, own):
-        """Of the constants and views among the tensors, where that is another line."""
+    def _lines_made(self, tensors, own, chosen):
+        """Of the constants and views among the tensors, where that is another line; then what else Python chose."""
         found = {}
-        for tensor in map(local, tensors):
-            key, lines = key_of(tensor), self.made.get(key_of(tensor), {})
-            is_constant = key not in self.storages or key in self.concrete
-            found.update(dict.fromkeys(lines.get(self._geometry(tensor), ()) + (lines.get(None, ()) if is_constant else ())))
+        for tensor in tensors:
+            key = key_of(local(tensor))
+            found.update(dict.fromkeys(self._made_of(tensor, key not in self.storages or key in self.concrete)))
+        found.update(dict.fromkeys(chosen))
         return [line for line in found if line not in (own, "")][:_MADE]
 
     def _is_alias(self, key, args):
@@ -578,7 +590,8 @@ class Recorder:
             op["via"] = list(via)
         if applied:
             op["back"] = list(applied)
-        made = self._lines_made(tensors_in([args, list(kwargs.values())], []), line.partition(", in ")[0])
+        made = self._lines_made(tensors_in([args, list(kwargs.values())], []), line.partition(", in ")[0],
+                                self._chosen(node))
         self._forget_made(given, before)
         if not self.in_step:  # the step to come starts from it
             self._note_made([t for t in given if key_of(local(t)) not in before])
