@@ -202,11 +202,16 @@ static uint32_t split_before(struct tc_story *s, uint32_t op, const struct tc_re
     return op;
 }
 
-uint32_t tc_story_origin(struct tc_story *s, uint32_t op, const struct tc_related *r)
+uint32_t tc_story_split(struct tc_story *s, uint32_t op, const struct tc_related *r)
 {
     for (uint32_t before; (before = split_before(s, op, r)) != op;)
         op = before;
-    return term_of(s, op);
+    return op;
+}
+
+uint32_t tc_story_origin(struct tc_story *s, uint32_t op, const struct tc_related *r)
+{
+    return term_of(s, tc_story_split(s, op, r));
 }
 
 uint32_t tc_story_way(struct tc_story *s, uint32_t op, const struct tc_related *r, uint32_t *way,

@@ -94,6 +94,8 @@ bool tc_story_has_all(const struct tc_story *s, const struct tc_part *parts);
 const struct tc_related *tc_story_relation(struct tc_story *s, uint32_t op);
 bool tc_story_is_reversed(const struct tc_story *s, const struct tc_related *r);
 /* Where the sum that an operator has a part of was split. */
+uint32_t tc_story_split(struct tc_story *s, uint32_t op, const struct tc_related *r);
+/* And what it added there: of micro-batches what made the last one. */
 uint32_t tc_story_origin(struct tc_story *s, uint32_t op, const struct tc_related *r);
 /* Operators between there and op, back from op, that one device does not run. Their number, most at
  * most. */
@@ -126,6 +128,10 @@ bool tc_story_is_running_part(struct tc_story *s, uint32_t op);
 /* Of an operator of the backward: the collective whose value its forward reads; TC_NO_OP: none. */
 uint32_t tc_story_forward_exchange(const struct tc_plan_program *p,
                                    const struct tc_story_node *nodes, uint32_t op);
+
+/* Of an operator of the backward: the last collective that what its forward made comes to, and of
+ * which autograd knows nothing; TC_NO_OP: none. */
+uint32_t tc_story_unknown_exchange(const struct tc_story *s, uint32_t op);
 
 /* ---- factor.c ------------------------------------------------------------------------------ */
 

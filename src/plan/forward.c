@@ -57,3 +57,34 @@ uint32_t tc_story_forward_exchange(const struct tc_plan_program *p,
     }
     return found;
 }
+
+static bool has_backward(const struct tc_plan_program *p, const struct tc_plan_op *op)
+{
+    for (size_t i = 0; i < p->ops.n; i++)
+        if (*p->ops.items[i].node && !strcmp(p->ops.items[i].src, op->src) &&
+            !strcmp(p->ops.items[i].via, op->via))
+            return true;
+    return false;
+}
+
+uint32_t tc_story_unknown_exchange(const struct tc_story *s, uint32_t op)
+{
+    const tc_plan_ops *ops = &s->program->ops;
+    uint8_t *left = tc_calloc(ops->n + 1, 1); /* how many operators further */
+    uint32_t found = TC_NO_OP;
+
+    for (uint32_t i = 0; i < op; i++) {
+        const struct tc_plan_op *o = &ops->items[i];
+        if (*o->node)
+            continue;
+        if (!strcmp(o->src, ops->items[op].src) && !strcmp(o->via, ops->items[op].via))
+            left[i] = MOST_MOVES + 1;
+        for (uint32_t k = 0; k < s->nodes[i].n_deps; k++)
+            if (s->nodes[i].deps[k] < i && left[s->nodes[i].deps[k]] > left[i] + 1)
+                left[i] = (uint8_t)(left[s->nodes[i].deps[k]] - 1);
+        if (left[i] && o->rule->kind == TC_RULE_COLLECTIVE && !has_backward(s->program, o))
+            found = i;
+    }
+    tc_free(left);
+    return found;
+}

@@ -17,16 +17,17 @@
 
 /* ", of c10d.allgather_ (train.py:45), called at train.py:58": what the forward has brought
  * together there. */
-static void add_forward_exchange(struct tc_story *s, uint32_t op, struct tc_strbuf *text)
+static bool add_forward_exchange(struct tc_story *s, uint32_t op, struct tc_strbuf *text)
 {
     uint32_t exchange = tc_story_forward_exchange(s->program, s->nodes, op);
 
     if (exchange == TC_NO_OP)
-        return;
+        return false;
     tc_strbuf_adds(text, "; its forward reads what ranks gave each other at ");
     tc_tell_op(text, &s->program->ops.items[exchange]);
     tc_plan_add_callers(s->program, s->single->ranks[0].program, &s->program->ops.items[exchange],
                         text);
+    return true;
 }
 
 static void add_partial_axes(const struct tc_story *s, const struct tc_related *r,
@@ -63,9 +64,11 @@ static void add_way(struct tc_story *s, uint32_t op, const struct tc_related *r,
 static void add_sum_of_others(struct tc_story *s, uint32_t op, const struct tc_related *r,
                               struct tc_strbuf *text)
 {
-    const struct tc_plan_op *others = tc_story_sum_of_others(s, op, r);
+    uint32_t origin = tc_story_origin(s, op, r);
+    const struct tc_plan_op *others = tc_story_sum_of_others(s, origin, r);
 
-    add_forward_exchange(s, op, text);
+    if (!add_forward_exchange(s, origin, text))
+        add_forward_exchange(s, tc_story_split(s, op, r), text);
     if (!others)
         return;
     tc_strbuf_adds(text, "; other gradients are summed at ");
@@ -191,8 +194,8 @@ struct tc_plan_finding tc_story_tell_related(struct tc_story *s,
         if (writer != TC_NO_OP)
             add_way(s, writer, r, &text);
         add_next_reader(s, judged, writer, &text);
-        if (at != TC_NO_OP)
-            add_sum_of_others(s, at, r, &text);
+        if (writer != TC_NO_OP)
+            add_sum_of_others(s, writer, r, &text);
         f.kind = "missing-reduction";
         f.axis = tc_plan_keep(s->verdict, &axes);
         f.hint = "sum it over these ranks before it is used";
@@ -316,6 +319,13 @@ struct tc_plan_finding tc_story_tell_left_out(struct tc_story *s,
     tc_strbuf_adds(&text, " there, and is no part of what reaches ");
     tc_tell_op(&text, &s->program->ops.items[op]);
     f.hint = "no gradient goes this way: something is detached, or autograd knows nothing of it";
+    uint32_t exchange = tc_story_unknown_exchange(s, op);
+    if (exchange != TC_NO_OP) {
+        tc_strbuf_adds(&text, "; nothing goes back from ");
+        tc_tell_op(&text, &s->program->ops.items[exchange]);
+        tc_plan_add_callers(s->program, s->single->ranks[0].program,
+                            &s->program->ops.items[exchange], &text);
+    }
     uint32_t holder = other_holder(s, judged, &ops[missing]);
     if (holder != TC_NO_OP) {
         tc_strbuf_addf(&text, ": rank %u, which has the parameter, too, adds it to its own",
@@ -360,7 +370,7 @@ static void tell_partial(struct tc_story *s, uint32_t op, uint32_t partial, stru
     uint32_t origin = tc_story_origin(s, partial, r);
     tc_tell_op(text, &s->program->ops.items[origin]);
     add_way(s, partial, r, text);
-    add_sum_of_others(s, origin, r, text);
+    add_sum_of_others(s, partial, r, text);
     add_later_exchange(s, op, text);
     tc_tell_made(s, op, text);
     f->kind = "missing-reduction";

@@ -419,6 +419,25 @@ class Places(unittest.TestCase):
         self.assertEqual((code, findings[0]["finding"], findings[0]["at"].split(",")[0]), (1, "unread-message", "train.py:12"))
         self.assertIn("what it makes is sent on, and nothing reads what has arrived", findings[0]["text"])
 
+    def test_an_exchange_from_which_nothing_goes_back_is_told(self):
+        def body(rank, rows):
+            x, w, y, b1, b2, both, out = (tensor(k, rows, WIDTH) for k in range(7))
+            yield param(x, "x", rank, ROWS // rows)
+            yield param(w, "w", rank, ROWS // rows)
+            yield op("aten.exp.default", "train.py:10", [y], self=x)
+            if rows < ROWS:
+                yield op("aten.clone.default", "train.py:14", [tensor(8, rows, WIDTH)], self=y)
+                yield summed(tensor(8, rows, WIDTH), "train.py:15")
+            yield op("aten.mul.Tensor", "train.py:11", [b1], node="MulBackward0", self=w, other=w)
+            if rows == ROWS:
+                yield op("aten.sin.default", "train.py:12", [b2], node="SinBackward0", self=y)
+                yield op("aten.add.Tensor", "train.py:11", [both], node="MulBackward0", self=b1, other=b2)
+            yield op("aten.mul.Tensor", "train.py:10", [out], node="ExpBackward0", self=both if rows == ROWS else b1, other=y)
+            yield {"result": "out", "t": out, "global": [ROWS, WIDTH], "at": [rows * rank, 0]}
+        code, findings = check(job(1, body), job(RANKS, body))
+        self.assertEqual((code, findings[0]["finding"]), (1, "left-out"))
+        self.assertIn("; nothing goes back from c10d.allreduce_ (train.py:15)", findings[0]["text"])
+
     def test_micro_batches_that_are_not_summed_are_told_at_their_line(self):
         code, findings = check(accumulated(1, ""), accumulated(RANKS, "never"))
         self.assertEqual(code, 1)
