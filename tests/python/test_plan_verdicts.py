@@ -259,6 +259,12 @@ for step in range(3):
     optimizer.step()
 """
 
+FOLLOWED = SHARED.replace("# RENEW", "import copy; teacher = copy.deepcopy(model).requires_grad_(False)").replace(
+    "(model(x).square()", "((model(x) - teacher(x + 1)).square()") + """
+    for old, new in zip(teacher.parameters(), model.parameters()):
+        old.lerp_(new.detach(), 1 - DECAY)
+"""
+
 
 class TestAnyOptimizer(VerdictCase):
     """Steps that no torch.optim.Optimizer makes, and scripts with fewer steps than asked for."""
@@ -356,6 +362,15 @@ optimizer.step()
         self.plan(SHARED.replace("optimizer.zero_grad()", emptied), "--plan-world", "2", folder="zeros")
         code, text = self.verdict("zeros", "single")
         self.assertEqual(code, 0, text)
+
+    def test_a_teacher_that_follows_the_model_is_a_tensor_of_the_step(self):
+        """On a fake process group the steps before give it other numbers than one device has."""
+        self.plan(FOLLOWED.replace("DECAY", "0.75"), folder="single")
+        for decay, wanted in (("0.75", 0), ("0.75 if world == 1 else 0.5", 1)):
+            self.plan(FOLLOWED.replace("DECAY", decay), "--plan-world", "2", folder=f"two{wanted}")
+            code, text = self.verdict(f"two{wanted}", "single")
+            self.assertEqual(code, wanted, text)
+        self.assertTrue(text.startswith(f"script.py:{self.line_of(FOLLOWED, 'lerp_')}: 0.weight#2 after the step"), text)
 
     def test_what_a_script_keeps_from_an_earlier_step_has_no_place(self):
         run = self.plan(BY_HAND, "--plan-step", "2")

@@ -68,6 +68,43 @@ class Numbers:
         return found[0] if len(found) == 1 else None
 
 
+def places(flat, start, shape, at, n, place):
+    """[(view of flat, its PLACE)]: flat holds from `start` on n elements, from number `at` on, of a shard of this shape, whose
+    PLACE this is."""
+    if place.get("at") == [0] * len(shape) and place["global"] == shape:
+        return [(flat[start:start + n], {"global": shape, "flat": at})]
+    strides = [1] * len(shape)
+    for dim in reversed(range(len(shape) - 1)):
+        strides[dim] = strides[dim + 1] * shape[dim + 1]
+    found, zero = [], flat.storage_offset() + start - at  # where element 0 of the shard would be
+    for here, sizes, there in place["pieces"] if "pieces" in place else [([0] * len(shape), shape, place["at"])]:
+        for first, block in _blocks(shape, at, n):
+            low = [max(a, b) for a, b in zip(first, here)]
+            high = [min(a + k, b + size) for a, k, b, size in zip(first, block, here, sizes)]
+            if all(a < b for a, b in zip(low, high)):
+                view = flat.as_strided([b - a for a, b in zip(low, high)], strides, zero + sum(a * k for a, k in zip(low, strides)))
+                found.append((view, {"global": place["global"], "at": [a - b + c for a, b, c in zip(low, here, there)]}))
+    return found
+
+
+def _blocks(shape, at, n):
+    """The elements [at, at + n) of a tensor of this shape, as blocks: (first coordinates, sizes)."""
+    if len(shape) < 2:
+        return [([at], [n])] if shape else [([], [])]
+    found, end, row = [], at + n, 1
+    for size in shape[1:]:
+        row *= size
+    while at < end:
+        index, within = divmod(at, row)
+        rows = (end - at) // row if not within else 0
+        if rows:
+            found.append(([index] + [0] * (len(shape) - 1), [rows] + shape[1:]))
+        else:
+            found += [([index] + first, [1] + sizes) for first, sizes in _blocks(shape[1:], within, min(row - within, end - at))]
+        at += rows * row or min(row - within, end - at)
+    return found
+
+
 def _bytes(tensor, dtype):
     return tensor.detach().reshape(-1).to(dtype).float().numpy().tobytes()
 

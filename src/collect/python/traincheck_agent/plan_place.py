@@ -5,6 +5,7 @@ import gc
 import math
 import re
 import sys
+import zlib
 
 from . import plan_copies
 from .plan_record import local
@@ -45,30 +46,36 @@ def _trainable():
 class Names:
     """Names of parameters, buffers and modules of all models that an optimizer trains; without an optimizer of all
     whose parameters require a gradient. A parameter of such a model may be in the optimizer of another rank, or in a flat
-    tensor that the optimizer trains in its place: see plan_copies."""
+    tensor that the optimizer trains in its place: see plan_copies. What no optimizer trains, as a teacher that follows the
+    model, has a name, too."""
 
     def __init__(self, optimizers, copies=None):
         """copies: those of the first step, if later ones have other numbers than the job: ranks that are not there send
         none."""
         self.params, self.buffers, self.modules = {}, {}, {}  # id -> name; buffers: name -> tensor
         self.tensors = {}  # name -> parameter
+        self.others = []  # of each model: name -> parameter that no optimizer trains
         self.copies = {}  # id of a tensor that an optimizer trains -> its pieces
         wanted = {id(p): p for o in optimizers for group in o.param_groups for p in group["params"]}
-        for root in self._roots(wanted) or self._roots(_trainable()):
-            self._add_root(root, wanted)
+        counted = self._counted(wanted)
+        if not counted or not counted[0][0]:
+            counted = self._counted(_trainable())
+        for n, root in counted:
+            if n:
+                self._add_root(root, wanted)
+        for _, root in counted:
+            self._add_others(root)
         for index, optimizer in enumerate(optimizers):
             self._add_nameless(index, optimizer, copies)
 
-    def _roots(self, wanted):
+    @staticmethod
+    def _counted(wanted):
+        """[(parameters that are wanted, module)] of the modules that are in no other one, most first."""
         found = _modules()
         children = {id(c) for m in found for c in m._modules.values() if c is not None}
-        roots = []
-        for module in found:
-            if id(module) not in children:
-                n = sum(id(p) in wanted for _, m in _walk(module, "", set()) for p in m._parameters.values())
-                roots.append((n, module))
-        roots = [(n, m) for n, m in roots if n]
-        return [m for _, m in sorted(roots, key=lambda row: -row[0])]
+        roots = [(sum(id(p) in wanted for _, m in _walk(root, "", set()) for p in m._parameters.values()), root)
+                 for root in found if id(root) not in children]
+        return sorted(roots, key=lambda row: -row[0])
 
     def _add_root(self, root, wanted):
         for prefix, module in _walk(root, "", set()):
@@ -81,15 +88,39 @@ class Names:
                 if buffer is not None:
                     self.buffers.setdefault(dot + name, buffer)
 
-    def _add(self, name, parameter):
-        if id(parameter) in self.params:
-            return
+    def _add_others(self, root):
+        known, found = {id(p) for model in self.others for p in model.values()}, {}
+        self.others.append(found)
+        for prefix, module in _walk(root, "", set()):
+            for name, parameter in module._parameters.items():
+                if parameter is not None and id(parameter) not in self.params and id(parameter) not in known:
+                    known.add(id(parameter))
+                    found[self._unique(f"{prefix}.{name}" if prefix else name)] = parameter
+
+    def _unique(self, name):
         base, n = name, 1
-        while name in self.tensors:  # of another root
+        while name in self.tensors or any(name in model for model in self.others):
             n += 1
             name = f"{base}#{n}"
-        self.params[id(parameter)] = name
-        self.tensors[name] = parameter
+        return name
+
+    def _add(self, name, parameter):
+        if id(parameter) not in self.params:
+            name = self._unique(name)
+            self.params[id(parameter)] = name
+            self.tensors[name] = parameter
+
+    def fingerprints(self):
+        """Of each model's others: {name: number}."""
+        return [{name: _fingerprint(p) for name, p in model.items()} for model in self.others]
+
+    def adopt_changed(self, before):
+        """A model whose others are no longer what fingerprints() has said, as a teacher that follows: they are tensors of
+        the step, as the trained ones are. All of them: on some ranks a wrong step may leave a few as they were."""
+        for model, now, then in zip(self.others, self.fingerprints(), before):
+            if now != then:
+                self.params.update((id(p), name) for name, p in model.items())
+                self.tensors.update(model)
 
     def _add_nameless(self, index, optimizer, copies):
         nameless = [p for group in optimizer.param_groups for p in group["params"] if id(p) not in self.params]
@@ -100,6 +131,14 @@ class Names:
                 self._add(f"optimizer{index}.{n}", parameter)
             else:
                 self.copies[id(parameter)] = pieces
+
+
+def _fingerprint(tensor):
+    """Of its elements; None of a tensor that is not read so."""
+    torch, tensor = sys.modules["torch"], local(tensor).detach()
+    if tensor.layout is not torch.strided or tensor.is_meta:
+        return None
+    return zlib.crc32(tensor.reshape(-1).cpu().view(torch.uint8).numpy())
 
 
 def _read_small(path):

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 
-from . import plan_hand, plan_place, process
+from . import plan_copies, plan_hand, plan_place, process
 from .plan_record import Recorder, key_of, local, number, tensors_in
 
 _DEFAULT_STEP = 2  # then the optimizer's state is there
@@ -63,7 +63,7 @@ class Capture:
         self.kept = None  # (head, lines) of the last whole step
         self.earlier = set(), ()  # of a step by hand: keys of what the one before wrote, and their storages
         self.names = self.layout = self.copies = None
-        self.grads, self.first_buffers, self.trained, self.head = [], {}, set(), {}
+        self.grads, self.first_buffers, self.first_others, self.trained, self.head = [], {}, [], set(), {}
 
     def start(self):
         torch = sys.modules["torch"]
@@ -282,6 +282,7 @@ class Capture:
             self.recorder.kept.clear()
         if self.wanted > 1:
             self.first_buffers = {name: local(b).detach().clone() for name, b in names.buffers.items()}
+            self.first_others = names.fingerprints()
 
     def _begin(self):
         optimizers = self._optimizers()
@@ -293,6 +294,7 @@ class Capture:
             self.job.fail(str(error))
         self.head = {"plan": 1, "rank": rank, "world": world, "mesh": self.layout.mesh() or plan_place.meshes(),
                      "torch": sys.modules["torch"].__version__, "script": " ".join(process.arguments() or []), "step": self.step}
+        self.names.adopt_changed(self.first_others)
         for name, parameter in self.names.tensors.items():
             self._init("param", name, parameter, parameter, name)
         for name, buffer in self.names.buffers.items():
@@ -336,13 +338,14 @@ class Capture:
                     self._begin_pieces(key, value, pieces)
 
     def _begin_pieces(self, key, value, pieces):
-        start = 0
+        """A state of a flat copy. Where a parameter is a shard, its part of the copy is blocks of the whole."""
+        start, flat = 0, local(value).reshape(-1)
         for parameter, at, n in pieces:
             if parameter is not None:
                 name = self.names.params[id(parameter)]
-                self.recorder.inits.append({
-                    "init": "state", "name": f"{name}:{key}", "t": self.recorder.symbol(local(value).reshape(-1)[start:start + n]),
-                    "global": list(local(parameter).shape), "flat": at})
+                place, _ = self._place(parameter, parameter, name)
+                for part, of in plan_copies.places(flat, start, list(local(parameter).shape), at, n, place):
+                    self.recorder.inits.append({"init": "state", "name": f"{name}:{key}", "t": self.recorder.symbol(part), **of})
             start += n
 
     def _begin_state(self, optimizer):
