@@ -198,6 +198,7 @@ struct tc_plan_rank {
     tc_plan_results results;
     const uint32_t *groups; /* numbers of the set's groups, by those of the program */
     const char *script;
+    const char *unsummed; /* why a wrapper sums no gradients; "" if unknown */
 };
 
 #define TC_PLAN_NO_RANK UINT32_MAX

@@ -90,6 +90,7 @@ static enum tc_status read_head(struct tc_plan_reader *r, const struct tc_value 
     r->rank->line = number;
     r->rank->like = tc_value_int(tc_value_get(v, "like"), -1);
     r->rank->script = tc_read_text(r, tc_value_str(tc_value_get(v, "script")));
+    r->rank->unsummed = tc_read_text(r, tc_value_str(tc_value_get(v, "unsummed")));
     for (uint32_t i = 0; mesh && mesh->kind == TC_VALUE_ARRAY && i < mesh->n && !status; i++)
         status = read_axis(r, &mesh->items[i]);
     read_notes(r, tc_value_get(v, "notes"));

@@ -69,6 +69,8 @@ static void add_sum_of_others(struct tc_story *s, uint32_t op, const struct tc_r
 
     if (!add_forward_exchange(s, origin, text))
         add_forward_exchange(s, tc_story_split(s, op, r), text);
+    if (*s->rank->unsummed)
+        tc_strbuf_addf(text, "; %s", s->rank->unsummed);
     if (!others)
         return;
     tc_strbuf_adds(text, "; other gradients are summed at ");

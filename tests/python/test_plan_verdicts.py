@@ -265,6 +265,11 @@ FOLLOWED = SHARED.replace("# RENEW", "import copy; teacher = copy.deepcopy(model
         old.lerp_(new.detach(), 1 - DECAY)
 """
 
+WRAPPED = SHARED.replace("# RENEW", "net = nn.parallel.DistributedDataParallel(model) if world > 1 else model").replace(
+    "(model(x).square().sum() / 6).backward()", """with CONTEXT:
+        called = CALLED
+        (called(x).square().sum() / len(x)).backward()""").replace("            dist.all_reduce(p.grad)\n", "            pass\n")
+
 
 class TestAnyOptimizer(VerdictCase):
     """Steps that no torch.optim.Optimizer makes, and scripts with fewer steps than asked for."""
@@ -362,6 +367,20 @@ optimizer.step()
         self.plan(SHARED.replace("optimizer.zero_grad()", emptied), "--plan-world", "2", folder="zeros")
         code, text = self.verdict("zeros", "single")
         self.assertEqual(code, 0, text)
+
+    def test_a_wrapper_that_sums_nothing_is_told_with_its_reason(self):
+        plain, unsynced = "torch.enable_grad()", "net.no_sync() if world > 1 else torch.enable_grad()"
+        def script(context, called):
+            return WRAPPED.replace("CONTEXT", context).replace("CALLED", called)
+        self.plan(script(plain, "net"), folder="single")
+        with_line, call_line = (f"script.py:{self.line_of(WRAPPED, part)}" for part in ("with CONTEXT", "called(x)"))
+        for n, (context, called, wanted) in enumerate((
+                (plain, "net", None), (plain, "model", f"is not what is called at {call_line}"),
+                (unsynced, "net", f"is called within no_sync() at {call_line}, made at {with_line}"))):
+            self.plan(script(context, called), "--plan-world", "2", folder=f"job{n}")
+            code, text = self.verdict(f"job{n}", "single")
+            self.assertEqual(code, int(wanted is not None), text)
+            self.assertIn(f"DistributedDataParallel, which sums it, {wanted}" if wanted else "verified", text)
 
     def test_a_teacher_that_follows_the_model_is_a_tensor_of_the_step(self):
         """On a fake process group the steps before give it other numbers than one device has."""

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 
-from . import plan_copies, plan_hand, plan_place, process
+from . import plan_copies, plan_hand, plan_place, plan_sync, process
 from .plan_record import Recorder, key_of, local, number, tensors_in
 
 _DEFAULT_STEP = 2  # then the optimizer's state is there
@@ -65,6 +65,8 @@ class Capture:
         self.names = self.layout = self.copies = None
         self.grads, self.first_buffers, self.first_others, self.trained, self.head = [], {}, [], set(), {}
 
+        self.sync = plan_sync.Sync(lambda: self.recorder.place(None)[0].partition(",")[0])
+
     def start(self):
         torch = sys.modules["torch"]
         modules, optimizers = sys.modules["torch.nn.modules.module"], sys.modules["torch.optim.optimizer"]
@@ -78,6 +80,7 @@ class Capture:
             self._end_before(torch.distributed, "destroy_process_group")
             self._end_before_checkpoints()
             plan_place.watch_meshes()
+            self.sync.start()
             self._leave_out_waits()
         self._see_lists(torch.Tensor)
         atexit.register(self._at_exit)
@@ -141,6 +144,7 @@ class Capture:
                 self._maybe_finish()
                 if torch.is_grad_enabled() or self.step:
                     self._forward()
+            self.sync.called(module, self.recorder.modules)
             self.recorder.modules.append(id(module))
 
     def _module_returned(self, _module, _args, _result):
@@ -307,6 +311,7 @@ class Capture:
             self.recorder.kept_state = plan_hand.Kept(self.names.tensors, self.recorder.derived or (), self.earlier[0],
                                                       self._give_up)
             self.recorder.derived = None
+        self.sync.begin()
         self.recorder.fill_gaps(0)
         self.recorder.active = self.recorder.in_step = True
 
@@ -404,6 +409,8 @@ class Capture:
         references = recorder.settle([snapshot for _, _, snapshot in self.grads])
         recorder.prune_prelude()
         self.head["notes"] = self.job.notes + _notes(recorder)
+        if self.sync.why:
+            self.head["unsummed"] = self.sync.why
         yield self.head
         yield from recorder.consts
         yield from recorder.inits
