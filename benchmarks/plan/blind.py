@@ -7,13 +7,15 @@
     benchmarks/plan/blind.py --bin build/bin --set trackers [NAME...]
     benchmarks/plan/blind.py --bin build/bin --set reports [NAME...]
     benchmarks/plan/blind.py --bin build/bin --set pulls [NAME...]
+    benchmarks/plan/blind.py --bin build/bin --set tickets [NAME...]
 
 Those of blind/ were rebuilt from issue trackers by one who had not read the set-ups and bugs of this folder. Those of
 places/ are what the search for the place is developed on: stages and ranks with programs of their own, factors. Those of layouts/
 were written from docs/plans.md alone: whole layouts, each with several bugs (--bug NAME). Those of trackers/ were, too:
 sixteen more, most bugs from issue trackers. Those of reports/ are eighteen others, all bugs from reports, each with its
-address. Those of pulls/ are fourteen more, by two others, of issues and pull requests. check.py says in float64 what is
-right in these two sets and what is not.
+address. Those of pulls/ are fourteen more, by two others, of issues and pull requests. Those of tickets/ are fourteen more,
+by two others still, of issues and pull requests of 2024 to 2026. check.py says in float64 what is right in these three sets
+and what is not.
 
 The healthy job must be verified, the other refuted; the first violation must name a line that the script marks with
 `# place` (`# place NAME...`: of these bugs), in its first line (right) or in those that follow (below). The marks were set
@@ -65,7 +67,16 @@ PULLS = {
     "relay_delta": {"cp": 3}, "zigzag_rope": {"dp": 2, "cp": 3}, "bag_rows": {"mp": 3}, "titan_mesh": {"dp": 2, "tp": 2},
     "factored_rows": {"tp": 3}, "domain_unet": {"dp": 2, "sp": 2}, "frame_shares": {"cp": 3},
 }
-SETS = {"blind": BLIND, "places": PLACES, "layouts": LAYOUTS, "trackers": TRACKERS, "reports": REPORTS, "pulls": PULLS}
+TICKETS = {
+    "speech_accumulate": {"dp": 3}, "reward_adapters": {"dp": 3}, "llama_plan": {"dp": 2, "tp": 2},
+    "sequence_lora": {"tp": 3}, "scored_experts": {"ep": 3}, "window_pipe": {"pp": 3},
+    "teacher_shards": {"dp": 2, "tp": 2},
+    "packed_gather": {"dp": 2, "cp": 2}, "tiled_kv": {"dp": 2, "sp": 3}, "strip_net": {"dp": 2, "sp": 2},
+    "hard_negatives": {"dp": 3}, "value_policy": {"dp": 2, "tp": 2}, "summary_scan": {"tp": 2, "cp": 2},
+    "ignored_norms": {"replicate": 2, "shard": 2},
+}
+SETS = {"blind": BLIND, "places": PLACES, "layouts": LAYOUTS, "trackers": TRACKERS, "reports": REPORTS, "pulls": PULLS,
+        "tickets": TICKETS}
 VERDICT = {0: "verified", 1: "refuted", 2: "error", 3: "unjudged"}
 
 

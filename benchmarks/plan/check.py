@@ -3,7 +3,7 @@
 """Is the right job of each script right, and is each bug one? Real gloo processes in float64, beside one device: the
 parameters after the last step and its gradients, of each rank, against the part of them that the .layout file gives it.
 
-    benchmarks/plan/check.py [--set reports|pulls] [NAME...]
+    benchmarks/plan/check.py [--set reports|pulls|tickets] [NAME...]
 
 A right job must differ by less than 1e-9, a job with a bug by more than 1e-6. Gradients that a right job leaves on
 their rank (it sums them elsewhere, as those do that shard their optimizer) are counted as its own, and not compared."""
@@ -113,7 +113,7 @@ def rules_of(script):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--set", choices=("reports", "pulls"), default="reports")
+    parser.add_argument("--set", choices=("reports", "pulls", "tickets"), default="reports")
     parser.add_argument("names", nargs="*")
     args, bad = parser.parse_args(), 0
     for name in args.names or SETS[args.set]:
