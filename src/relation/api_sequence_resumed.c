@@ -60,19 +60,23 @@ static void on_made(struct resumed *resumed, const struct tc_call *call)
     *schedule = (struct schedule){.optimizer = tc_serial_of(optimizer), .made = call->id};
 }
 
-/* The rate of the first group of the state, and what it was before the schedule moved it. */
+/* The rate of the first group of the state, and what it was before the schedule moved it. One that
+ * the optimizer has already is restored from nowhere: libraries load an optimizer's own state to
+ * move it to a device, when a schedule has begun. */
 static bool is_in_midst(const struct tc_call *load)
 {
+    const struct tc_value *own = tc_value_get(tc_value_get(load->self, "attrs"), "lr");
     const struct tc_value *state = tc_value_get(tc_value_get(load->args, "state_dict"), "dict"),
                           *groups = tc_value_get(state, "param_groups"), *group;
-    double rate, first;
+    double rate, first, now;
 
     if (!groups || groups->kind != TC_VALUE_ARRAY || !groups->n)
         return false;
     group = tc_value_get(&groups->items[0], "dict");
     return tc_value_number(tc_value_get(group, "lr"), &rate) &&
            tc_value_number(tc_value_get(group, "initial_lr"), &first) &&
-           (rate < first || rate > first);
+           (rate < first || rate > first) &&
+           !(tc_value_number(own, &now) && !(now < rate) && !(now > rate));
 }
 
 static void on_load(struct resumed *resumed, const struct tc_event *event)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run is resumed: model, optimizer and schedule are made, and given their state. In the broken run the schedule is not. One that is loaded, or led on by
-hand, an optimizer that no schedule has led, and a schedule that is made after the load, for another stage, are right."""
+hand, an optimizer that no schedule has led, a schedule that is made after the load, for another stage, and a library that gives an optimizer its own
+state are right."""
 from trace_writer import Trace
 
 RULE = True
@@ -72,6 +73,14 @@ def fine_at_its_start(folder):
 
 def fine_of_another_stage(folder):
     resumed(folder, Run.load, Run.make)
+
+
+def own_state(run):
+    run.load(rate=run.t.on_optimizer(run.optimizer)["self"]["attrs"]["lr"])
+
+
+def fine_of_its_own(folder):
+    resumed(folder, Run.make, own_state)
 
 
 def broken(folder):
