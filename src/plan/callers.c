@@ -120,9 +120,8 @@ void tc_plan_add_callers(const struct tc_plan_program *p, const struct tc_plan_p
 size_t tc_plan_next_reader(const struct tc_plan_program *p, size_t op, uint32_t storage)
 {
     for (size_t i = op + 1; i < p->ops.n; i++)
-        for (uint32_t k = 0; k < p->ops.items[i].n_reads; k++)
-            if (p->ops.items[i].reads[k]->storage == storage)
-                return i;
+        if (tc_plan_reads(&p->ops.items[i], storage))
+            return i;
     return p->ops.n;
 }
 

@@ -162,14 +162,12 @@ static const struct tc_plan_op *reader_of(const struct judge *j, tc_sym gradient
 
     for (*on = 0; *on < j->parallel->world && parameter != TC_NO_SYM; ++*on) {
         const struct tc_plan_rank *rank = &j->parallel->ranks[*on];
-        for (size_t i = 0; i < rank->inits.n; i++)
-            if (rank->inits.items[i].name == parameter) {
-                uint32_t slot = rank->inits.items[i].tensor.storage;
-                for (size_t k = 0; k < rank->program->ops.n; k++)
-                    for (uint32_t t = 0; t < rank->program->ops.items[k].n_reads; t++)
-                        if (rank->program->ops.items[k].reads[t]->storage == slot)
-                            return &rank->program->ops.items[k];
-            }
+        const struct tc_plan_op *op = NULL;
+        for (size_t i = 0; i < rank->inits.n && !op; i++)
+            if (rank->inits.items[i].name == parameter)
+                op = tc_plan_first_reader(rank->program, rank->inits.items[i].tensor.storage);
+        if (op)
+            return op;
     }
     return NULL;
 }

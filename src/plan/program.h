@@ -249,6 +249,12 @@ int64_t tc_plan_peer(const struct tc_plan_set *set, const struct tc_plan_rank *r
  * ", in the backward of train.py:51". */
 void tc_plan_add_callers(const struct tc_plan_program *p, const struct tc_plan_program *single,
                          const struct tc_plan_op *op, struct tc_strbuf *out);
+/* Does the operator read or write what lies in the storage? */
+bool tc_plan_reads(const struct tc_plan_op *op, uint32_t storage);
+bool tc_plan_writes(const struct tc_plan_op *op, uint32_t storage);
+/* The first operator that does; NULL: none. */
+const struct tc_plan_op *tc_plan_first_reader(const struct tc_plan_program *p, uint32_t storage);
+const struct tc_plan_op *tc_plan_first_writer(const struct tc_plan_program *p, uint32_t storage);
 /* The first operator after this one that reads what lies in the storage; the number of operators:
  * none. */
 size_t tc_plan_next_reader(const struct tc_plan_program *p, size_t op, uint32_t storage);

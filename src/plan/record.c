@@ -149,10 +149,8 @@ void tc_story_find_deps(struct tc_story *s)
 uint32_t tc_story_writer(const struct tc_story *s, const struct tc_plan_result *r)
 {
     for (uint32_t i = (uint32_t)s->program->ops.n; i-- > 0;)
-        for (uint32_t k = 0; k < s->program->ops.items[i].n_outs; k++)
-            if (s->program->ops.items[i].outs[k] &&
-                s->program->ops.items[i].outs[k]->storage == r->tensor.storage)
-                return i;
+        if (tc_plan_writes(&s->program->ops.items[i], r->tensor.storage))
+            return i;
     return TC_NO_OP;
 }
 

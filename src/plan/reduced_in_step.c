@@ -43,12 +43,8 @@ static bool is_written(const struct tc_plan_set *set, tc_sym parameter)
 {
     for (uint32_t i = 0; i < set->world; i++) {
         const struct tc_plan_init *init = init_of(&set->ranks[i], parameter);
-        const struct tc_plan_program *p = set->ranks[i].program;
-        for (size_t k = 0; init && k < p->ops.n; k++)
-            for (uint32_t n = 0; n < p->ops.items[k].n_outs; n++)
-                if (p->ops.items[k].outs[n] &&
-                    p->ops.items[k].outs[n]->storage == init->tensor.storage)
-                    return true;
+        if (init && tc_plan_first_writer(set->ranks[i].program, init->tensor.storage))
+            return true;
     }
     return false;
 }

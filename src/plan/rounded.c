@@ -22,18 +22,10 @@ static bool is_rounded(const struct tc_plan_const *c)
     return false;
 }
 
-static bool reads(const struct tc_plan_op *op, uint32_t storage)
-{
-    for (uint32_t k = 0; k < op->n_reads; k++)
-        if (op->reads[k]->storage == storage)
-            return true;
-    return false;
-}
-
 static bool starts_step(const struct tc_plan_rank *rank, const struct tc_plan_op *op)
 {
     for (size_t i = 0; i < rank->inits.n; i++)
-        if (!rank->inits.items[i].data && reads(op, rank->inits.items[i].tensor.storage))
+        if (!rank->inits.items[i].data && tc_plan_reads(op, rank->inits.items[i].tensor.storage))
             return true;
     return false;
 }
@@ -46,7 +38,7 @@ static const struct tc_plan_op *find_exchange(const struct tc_plan_rank *rank)
     for (size_t i = 0; i < ops->n && !starts_step(rank, &ops->items[i]); i++)
         for (size_t k = 0; ops->items[i].rule->kind == TC_RULE_COLLECTIVE && k < rank->consts.n;
              k++)
-            if (reads(&ops->items[i], rank->consts.items[k].storage) &&
+            if (tc_plan_reads(&ops->items[i], rank->consts.items[k].storage) &&
                 is_rounded(&rank->consts.items[k]))
                 return &ops->items[i];
     return NULL;

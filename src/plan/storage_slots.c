@@ -55,9 +55,8 @@ static bool is_written_by(const struct tc_plan_op *op, uint32_t storage, int64_t
 
     if (!is_plain || op->n_outs != 1)
         return false;
-    for (uint32_t k = 0; k < op->n_reads; k++)
-        if (op->reads[k]->storage == storage)
-            return false;
+    if (tc_plan_reads(op, storage))
+        return false;
     for (uint32_t k = 0; k < op->n_outs; k++)
         if (op->outs[k] && op->outs[k]->storage == storage)
             return op->outs[k]->is_contiguous && op->outs[k]->numel == n;

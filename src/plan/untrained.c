@@ -7,36 +7,37 @@
  * capture names such tensors after the optimizer (docs/plan-format.md). Without them a parameter
  * whose gradient is wrong, too, is not told of here: the gradient tells more.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "plan/judge.h"
 
-#define OF_OPTIMIZER "optimizer"
-
 bool tc_judge_is_of_optimizer_alone(const struct judge *j, tc_sym name)
 {
-    return strncmp(tc_strtab_text(j->single->names, name), OF_OPTIMIZER, strlen(OF_OPTIMIZER)) ==
-               0 &&
+    unsigned optimizer, n;
+    char more;
+
+    return sscanf(tc_strtab_text(j->single->names, name), "optimizer%u.%u%c", &optimizer, &n,
+                  &more) == 2 &&
            !tc_judged_of(j->verdict, name);
 }
 
-static bool writes(const struct tc_plan_op *op, uint32_t storage)
+/* A byte for each storage that an operator writes. */
+static uint8_t *mark_written(const struct tc_plan_program *p)
 {
-    for (uint32_t n = 0; n < op->n_outs; n++)
-        if (op->outs[n] && op->outs[n]->storage == storage)
-            return true;
-    return false;
+    uint8_t *marks = tc_calloc(p->n_slots + 1, 1);
+
+    for (size_t i = 0; i < p->ops.n; i++)
+        for (uint32_t k = 0; k < p->ops.items[i].n_outs; k++)
+            if (p->ops.items[i].outs[k])
+                marks[p->ops.items[i].outs[k]->storage] = 1;
+    return marks;
 }
 
-/* The first operator that writes the tensor; NULL: none. */
-static const struct tc_plan_op *writer_of(const struct tc_plan_rank *rank, uint32_t storage)
+/* What nothing touches has no slot. */
+static bool is_marked(const uint8_t *marks, const struct tc_plan_init *init)
 {
-    const struct tc_plan_program *p = rank->program;
-
-    for (size_t k = 0; k < p->ops.n; k++)
-        if (writes(&p->ops.items[k], storage))
-            return &p->ops.items[k];
-    return NULL;
+    return init->tensor.storage != TC_PLAN_NO_SLOT && marks[init->tensor.storage];
 }
 
 static const struct tc_plan_init *parameter_of(const struct tc_plan_rank *rank, tc_sym name)
@@ -47,37 +48,40 @@ static const struct tc_plan_init *parameter_of(const struct tc_plan_rank *rank, 
     return NULL;
 }
 
+static bool is_right(const struct tc_plan_judged *result)
+{
+    return result && !result->is_wrong && !result->is_missing;
+}
+
 static bool has_right_gradient(const struct judge *j, tc_sym parameter)
 {
-    const char *name = tc_strtab_text(j->single->names, parameter);
     struct tc_strbuf text = TC_STRBUF_INIT;
-    const struct tc_plan_judged *gradient;
 
-    tc_strbuf_addf(&text, "%s.grad", name);
+    tc_strbuf_addf(&text, "%s.grad", tc_strtab_text(j->single->names, parameter));
     tc_sym sym = tc_strtab_find(j->single->names, text.text, text.size);
-    gradient = sym == TC_NO_SYM ? NULL : tc_judged_of(j->verdict, sym);
     tc_strbuf_release(&text);
-    return gradient && !gradient->is_wrong && !gradient->is_missing;
+    return sym != TC_NO_SYM && is_right(tc_judged_of(j->verdict, sym));
 }
 
 /* Parameters of the rank that the step of one device updates, and this one does not. */
 static unsigned count_untrained(const struct judge *j, const struct tc_plan_rank *rank,
-                                bool has_others, const char **first)
+                                const uint8_t *updated, bool has_others, const char **first)
 {
-    const struct tc_plan_rank *single = &j->single->ranks[0];
+    uint8_t *written = mark_written(rank->program);
     unsigned n = 0;
 
     for (size_t i = 0; i < rank->inits.n; i++) {
-        const struct tc_plan_init *own = &rank->inits.items[i];
-        const struct tc_plan_init *one =
-            own->kind == TC_PLAN_PARAM ? parameter_of(single, own->name) : NULL;
-        if (!one || !writer_of(single, one->tensor.storage) ||
-            writer_of(rank, own->tensor.storage) ||
-            (!has_others && !has_right_gradient(j, own->name)))
+        const struct tc_plan_init *own = &rank->inits.items[i], *one;
+        if (own->kind != TC_PLAN_PARAM || is_marked(written, own) ||
+            is_right(tc_judged_of(j->verdict, own->name)))
+            continue;
+        one = parameter_of(&j->single->ranks[0], own->name);
+        if (!one || !is_marked(updated, one) || (!has_others && !has_right_gradient(j, own->name)))
             continue;
         if (!n++)
             *first = tc_strtab_text(j->single->names, own->name);
     }
+    tc_free(written);
     return n;
 }
 
@@ -121,9 +125,10 @@ static const struct tc_plan_op *step_of(const struct tc_plan_rank *rank)
     const struct tc_plan_op *first = NULL;
 
     for (size_t i = 0; i < rank->inits.n; i++) {
-        const struct tc_plan_op *op = rank->inits.items[i].kind == TC_PLAN_PARAM
-                                          ? writer_of(rank, rank->inits.items[i].tensor.storage)
-                                          : NULL;
+        const struct tc_plan_op *op =
+            rank->inits.items[i].kind == TC_PLAN_PARAM
+                ? tc_plan_first_writer(rank->program, rank->inits.items[i].tensor.storage)
+                : NULL;
         first = op && (!first || op->line < first->line) ? op : first;
     }
     return first;
@@ -131,16 +136,20 @@ static const struct tc_plan_op *step_of(const struct tc_plan_rank *rank)
 
 void tc_judge_add_untrained(struct judge *j)
 {
-    for (uint32_t r = 0; r < j->parallel->world; r++) {
+    uint8_t *updated = mark_written(j->single->ranks[0].program);
+    unsigned n_untrained = 0;
+
+    for (uint32_t r = 0; r < j->parallel->world && !n_untrained; r++) {
         const struct tc_plan_rank *rank = &j->parallel->ranks[r];
         const char *first = NULL;
-        unsigned n = 0, n_untrained;
+        unsigned n = 0;
+        if (j->parallel->copies.of[r] != r)
+            continue;
         for (size_t i = 0; i < rank->results.n; i++)
             n += tc_judge_is_of_optimizer_alone(j, rank->results.items[i].name);
-        n_untrained = count_untrained(j, rank, n > 0, &first);
-        if (n_untrained) {
+        n_untrained = count_untrained(j, rank, updated, n > 0, &first);
+        if (n_untrained)
             tell(j, rank, step_of(rank), n, n_untrained, first);
-            return;
-        }
     }
+    tc_free(updated);
 }
