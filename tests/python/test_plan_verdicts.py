@@ -381,6 +381,11 @@ optimizer.step()
             code, text = self.verdict(f"job{n}", "single")
             self.assertEqual(code, int(wanted is not None), text)
             self.assertIn(f"DistributedDataParallel, which sums it, {wanted}" if wanted else "verified", text)
+        by_hand = script(plain, "net").replace("else model", "else model; net.require_backward_grad_sync = world == 1")
+        self.plan(by_hand, "--plan-world", "2", folder="by_hand")
+        code, text = self.verdict("by_hand", "single")
+        self.assertEqual(code, 1, text)
+        self.assertIn(f"is called within no_sync() at {call_line}\n", text)
 
     def test_a_teacher_that_follows_the_model_is_a_tensor_of_the_step(self):
         """On a fake process group the steps before give it other numbers than one device has."""

@@ -39,8 +39,8 @@ def _modules():
     return [m for m in gc.get_objects() if issubclass(type(m), kind) and "_modules" in m.__dict__]
 
 
-def _trainable():
-    return {id(p): p for m in _modules() for p in m._parameters.values() if p is not None and p.requires_grad}
+def _trainable(modules):
+    return {id(p): p for m in modules for p in m._parameters.values() if p is not None and p.requires_grad}
 
 
 class Names:
@@ -57,21 +57,24 @@ class Names:
         self.others = []  # of each model: name -> parameter that no optimizer trains
         self.copies = {}  # id of a tensor that an optimizer trains -> its pieces
         wanted = {id(p): p for o in optimizers for group in o.param_groups for p in group["params"]}
-        counted = self._counted(wanted)
+        found = _modules()
+        kind = sys.modules["torch"].nn.parallel.DistributedDataParallel
+        self.wrappers = [m for m in found if isinstance(m, kind) and "module" in m._modules]
+        counted = self._counted(found, wanted)
         if not counted or not counted[0][0]:
-            counted = self._counted(_trainable())
+            counted = self._counted(found, _trainable(found))
         for n, root in counted:
             if n:
                 self._add_root(root, wanted)
+        known = set(self.params)
         for _, root in counted:
-            self._add_others(root)
+            self._add_others(root, known)
         for index, optimizer in enumerate(optimizers):
             self._add_nameless(index, optimizer, copies)
 
     @staticmethod
-    def _counted(wanted):
-        """[(parameters that are wanted, module)] of the modules that are in no other one, most first."""
-        found = _modules()
+    def _counted(found, wanted):
+        """[(parameters that are wanted, module)] of the modules found that are in no other one, most first."""
         children = {id(c) for m in found for c in m._modules.values() if c is not None}
         roots = [(sum(id(p) in wanted for _, m in _walk(root, "", set()) for p in m._parameters.values()), root)
                  for root in found if id(root) not in children]
@@ -88,12 +91,12 @@ class Names:
                 if buffer is not None:
                     self.buffers.setdefault(dot + name, buffer)
 
-    def _add_others(self, root):
-        known, found = {id(p) for model in self.others for p in model.values()}, {}
+    def _add_others(self, root, known):
+        found = {}
         self.others.append(found)
         for prefix, module in _walk(root, "", set()):
             for name, parameter in module._parameters.items():
-                if parameter is not None and id(parameter) not in self.params and id(parameter) not in known:
+                if parameter is not None and id(parameter) not in known:
                     known.add(id(parameter))
                     found[self._unique(f"{prefix}.{name}" if prefix else name)] = parameter
 
@@ -111,14 +114,14 @@ class Names:
             self.tensors[name] = parameter
 
     def fingerprints(self):
-        """Of each model's others: {name: number}."""
-        return [{name: _fingerprint(p) for name, p in model.items()} for model in self.others]
+        """Of the others: {name: number}."""
+        return {name: _fingerprint(p) for model in self.others for name, p in model.items()}
 
     def adopt_changed(self, before):
         """A model whose others are no longer what fingerprints() has said, as a teacher that follows: they are tensors of
         the step, as the trained ones are. All of them: on some ranks a wrong step may leave a few as they were."""
-        for model, now, then in zip(self.others, self.fingerprints(), before):
-            if now != then:
+        for model in self.others:
+            if any(name in before and before[name] != _fingerprint(p) for name, p in model.items()):
                 self.params.update((id(p), name) for name, p in model.items())
                 self.tensors.update(model)
 

@@ -321,31 +321,27 @@ class Recorder:
     # ---- where it stands
 
     def place(self, node):
-        """(line, module, callers, lines that applied it) of what runs now: for autograd's own work those of the forward it
-        belongs to; for a backward that the script has written its own, and those that applied the function."""
-        line, via = self._line(node is not None)
+        """(line, module, callers, lines that applied it, lines at which Python chose what it computes with) of what runs now:
+        for autograd's own work those of the forward it belongs to; for a backward that the script has written its own, and
+        those that applied the function."""
+        line, via, frame = self._line(node is not None)
         module, applied = self.modules[-1] if self.modules else None, ()
         if node is not None and (line is None or not self.modules):
             found = self.lines.get(getattr(node, "_sequence_nr", int)())
             if found is not None:
                 module = found[1] if module is None else module
                 if not line:
-                    return found[0], module, found[2], ()
+                    return found[0], module, found[2], (), found[4]
                 if isinstance(node, sys.modules["torch"].autograd.function.BackwardCFunction):
                     applied = found[3]
+        chosen = plan_names.chosen(frame)
         if not line:
-            line, via = self._line(False)
-        return line or "", module, via, applied
+            line, via, _ = self._line(False)
+        return line or "", module, via, applied, chosen
 
     def _line(self, stops_at_engine):
         line, frame = plan_lines.current(sys._getframe(3), stops_at_engine, bool(self.modules))
-        return line, plan_lines.callers(frame, stops_at_engine)
-
-    def _chosen(self, node):
-        """Lines at which Python chose what the line of the operator computes with."""
-        _, frame = plan_lines.current(sys._getframe(2), node is not None, bool(self.modules))
-        found = self.lines.get(getattr(node, "_sequence_nr", int)()) if node is not None and frame is None else None
-        return found[4] if found is not None else plan_names.chosen(frame)
+        return line, plan_lines.callers(frame, stops_at_engine), frame
 
     # ---- operators
 
@@ -459,7 +455,8 @@ class Recorder:
         if torch._C._current_autograd_node() is None:
             seq = torch.autograd._get_sequence_nr() - 1
             if seq not in self.lines:
-                self.lines[seq] = (*self.place(None)[:3], plan_lines.applied(sys._getframe(2)), self._chosen(None))
+                line, module, via, _, chosen = self.place(None)
+                self.lines[seq] = line, module, via, plan_lines.applied(sys._getframe(2)), chosen
 
     def _is_symbolic(self, traits, named):
         """Does the result depend on a parameter or another rank?"""
@@ -504,11 +501,11 @@ class Recorder:
 
     def _note_made(self, tensors, base=None, read=()):
         """base: of which they are views; read: of which they are computed."""
-        node = sys.modules["torch"]._C._current_autograd_node()
-        line, lines = self.place(node)[0].partition(", in ")[0], {}
+        line, *_, chosen = self.place(sys.modules["torch"]._C._current_autograd_node())
+        lines = {}
         for tensor in read if base is None else (base,):
             lines.update(dict.fromkeys(self._made_of(tensor, base is None)))
-        lines.update(dict.fromkeys((*self._chosen(node), line)))
+        lines.update(dict.fromkeys((*chosen, line.partition(", in ")[0])))
         for tensor in map(local, tensors):
             known = {} if base is None else self.made.get(key_of(tensor), {})
             self.made[key_of(tensor)] = known
@@ -582,7 +579,7 @@ class Recorder:
         if encoded is None:
             encoded = {name: self._encode(value, True) for name, value in named.items()}
         self._add_group(named, encoded)
-        line, module, via, applied = self.place(node)
+        line, module, via, applied, chosen = self.place(node)
         is_complex = any(t.is_complex() for t in tensors_in(list(named.values()), given[:]))
         op = {"op": "complex." * is_complex + traits.name, "a": encoded, "out": self._outputs(traits, named, result, before),
               "src": [line, node.name() if node is not None else ""]}
@@ -590,8 +587,7 @@ class Recorder:
             op["via"] = list(via)
         if applied:
             op["back"] = list(applied)
-        made = self._lines_made(tensors_in([args, list(kwargs.values())], []), line.partition(", in ")[0],
-                                self._chosen(node))
+        made = self._lines_made(tensors_in([args, list(kwargs.values())], []), line.partition(", in ")[0], chosen)
         self._forget_made(given, before)
         if not self.in_step:  # the step to come starts from it
             self._note_made([t for t in given if key_of(local(t)) not in before])

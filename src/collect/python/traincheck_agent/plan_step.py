@@ -63,9 +63,8 @@ class Capture:
         self.kept = None  # (head, lines) of the last whole step
         self.earlier = set(), ()  # of a step by hand: keys of what the one before wrote, and their storages
         self.names = self.layout = self.copies = None
-        self.grads, self.first_buffers, self.first_others, self.trained, self.head = [], {}, [], set(), {}
-
-        self.sync = plan_sync.Sync(lambda: self.recorder.place(None)[0].partition(",")[0])
+        self.grads, self.first_buffers, self.first_others, self.trained, self.head = [], {}, {}, set(), {}
+        self.sync = plan_sync.Sync()
 
     def start(self):
         torch = sys.modules["torch"]
@@ -311,7 +310,7 @@ class Capture:
             self.recorder.kept_state = plan_hand.Kept(self.names.tensors, self.recorder.derived or (), self.earlier[0],
                                                       self._give_up)
             self.recorder.derived = None
-        self.sync.begin()
+        self.sync.begin(self.names.wrappers)
         self.recorder.fill_gaps(0)
         self.recorder.active = self.recorder.in_step = True
 
@@ -409,8 +408,8 @@ class Capture:
         references = recorder.settle([snapshot for _, _, snapshot in self.grads])
         recorder.prune_prelude()
         self.head["notes"] = self.job.notes + _notes(recorder)
-        if self.sync.why:
-            self.head["unsummed"] = self.sync.why
+        if self.sync.reason():
+            self.head["unsummed"] = self.sync.reason()
         yield self.head
         yield from recorder.consts
         yield from recorder.inits
