@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * access.c - which operators read and write a storage
+ * access.c - what a step begins with, and which operators read and write a storage
  *
  * Once storages share slots (storage_slots.c) the number is that of a slot: parameters and results
  * keep theirs, what lives for a while may follow another storage.
  */
 #include "plan/program.h"
+
+const struct tc_plan_init *tc_plan_init_of(const struct tc_plan_rank *rank, tc_sym name)
+{
+    for (size_t i = 0; i < rank->inits.n; i++)
+        if (rank->inits.items[i].name == name)
+            return &rank->inits.items[i];
+    return NULL;
+}
 
 bool tc_plan_reads(const struct tc_plan_op *op, uint32_t storage)
 {

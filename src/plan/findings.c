@@ -162,10 +162,9 @@ static const struct tc_plan_op *reader_of(const struct judge *j, tc_sym gradient
 
     for (*on = 0; *on < j->parallel->world && parameter != TC_NO_SYM; ++*on) {
         const struct tc_plan_rank *rank = &j->parallel->ranks[*on];
-        const struct tc_plan_op *op = NULL;
-        for (size_t i = 0; i < rank->inits.n && !op; i++)
-            if (rank->inits.items[i].name == parameter)
-                op = tc_plan_first_reader(rank->program, rank->inits.items[i].tensor.storage);
+        const struct tc_plan_init *init = tc_plan_init_of(rank, parameter);
+        const struct tc_plan_op *op =
+            init ? tc_plan_first_reader(rank->program, init->tensor.storage) : NULL;
         if (op)
             return op;
     }

@@ -249,6 +249,8 @@ int64_t tc_plan_peer(const struct tc_plan_set *set, const struct tc_plan_rank *r
  * ", in the backward of train.py:51". */
 void tc_plan_add_callers(const struct tc_plan_program *p, const struct tc_plan_program *single,
                          const struct tc_plan_op *op, struct tc_strbuf *out);
+/* What the rank has of that name when the step begins; NULL: nothing. */
+const struct tc_plan_init *tc_plan_init_of(const struct tc_plan_rank *rank, tc_sym name);
 /* Does the operator read or write what lies in the storage? */
 bool tc_plan_reads(const struct tc_plan_op *op, uint32_t storage);
 bool tc_plan_writes(const struct tc_plan_op *op, uint32_t storage);

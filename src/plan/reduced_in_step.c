@@ -14,18 +14,10 @@
 #include "plan/fill.h"
 #include "plan/judge.h"
 
-static const struct tc_plan_init *init_of(const struct tc_plan_rank *rank, tc_sym name)
-{
-    for (size_t i = 0; i < rank->inits.n; i++)
-        if (rank->inits.items[i].name == name)
-            return &rank->inits.items[i];
-    return NULL;
-}
-
 /* Is it another value than before the step? With a learning rate of 0 it tells nothing. */
 static bool has_moved(const struct judge *j, const struct tc_plan_judged *parameter)
 {
-    const struct tc_plan_init *init = init_of(&j->single->ranks[0], parameter->name);
+    const struct tc_plan_init *init = tc_plan_init_of(&j->single->ranks[0], parameter->name);
     bool moved = false;
 
     if (!init || init->tensor.numel != parameter->n || !parameter->values[0])
@@ -42,7 +34,7 @@ static bool has_moved(const struct judge *j, const struct tc_plan_judged *parame
 static bool is_written(const struct tc_plan_set *set, tc_sym parameter)
 {
     for (uint32_t i = 0; i < set->world; i++) {
-        const struct tc_plan_init *init = init_of(&set->ranks[i], parameter);
+        const struct tc_plan_init *init = tc_plan_init_of(&set->ranks[i], parameter);
         if (init && tc_plan_first_writer(set->ranks[i].program, init->tensor.storage))
             return true;
     }

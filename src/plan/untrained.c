@@ -17,9 +17,9 @@ bool tc_judge_is_of_optimizer_alone(const struct judge *j, tc_sym name)
     unsigned optimizer, n;
     char more;
 
-    return sscanf(tc_strtab_text(j->single->names, name), "optimizer%u.%u%c", &optimizer, &n,
-                  &more) == 2 &&
-           !tc_judged_of(j->verdict, name);
+    return !tc_judged_of(j->verdict, name) &&
+           sscanf(tc_strtab_text(j->single->names, name), "optimizer%u.%u%c", &optimizer, &n,
+                  &more) == 2;
 }
 
 /* A byte for each storage that an operator writes. */
@@ -40,27 +40,9 @@ static bool is_marked(const uint8_t *marks, const struct tc_plan_init *init)
     return init->tensor.storage != TC_PLAN_NO_SLOT && marks[init->tensor.storage];
 }
 
-static const struct tc_plan_init *parameter_of(const struct tc_plan_rank *rank, tc_sym name)
-{
-    for (size_t i = 0; i < rank->inits.n; i++)
-        if (rank->inits.items[i].name == name && rank->inits.items[i].kind == TC_PLAN_PARAM)
-            return &rank->inits.items[i];
-    return NULL;
-}
-
 static bool is_right(const struct tc_plan_judged *result)
 {
     return result && !result->is_wrong && !result->is_missing;
-}
-
-static bool has_right_gradient(const struct judge *j, tc_sym parameter)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-
-    tc_strbuf_addf(&text, "%s.grad", tc_strtab_text(j->single->names, parameter));
-    tc_sym sym = tc_strtab_find(j->single->names, text.text, text.size);
-    tc_strbuf_release(&text);
-    return sym != TC_NO_SYM && is_right(tc_judged_of(j->verdict, sym));
 }
 
 /* Parameters of the rank that the step of one device updates, and this one does not. */
@@ -72,11 +54,12 @@ static unsigned count_untrained(const struct judge *j, const struct tc_plan_rank
 
     for (size_t i = 0; i < rank->inits.n; i++) {
         const struct tc_plan_init *own = &rank->inits.items[i], *one;
-        if (own->kind != TC_PLAN_PARAM || is_marked(written, own) ||
-            is_right(tc_judged_of(j->verdict, own->name)))
+        const struct tc_plan_judged *judged = tc_judged_of(j->verdict, own->name);
+        if (own->kind != TC_PLAN_PARAM || is_marked(written, own) || !judged || is_right(judged))
             continue;
-        one = parameter_of(&j->single->ranks[0], own->name);
-        if (!one || !is_marked(updated, one) || (!has_others && !has_right_gradient(j, own->name)))
+        one = tc_plan_init_of(&j->single->ranks[0], own->name);
+        if (!one || !is_marked(updated, one) ||
+            (!has_others && !is_right(tc_plan_gradient_of(j->verdict, j->single, judged))))
             continue;
         if (!n++)
             *first = tc_strtab_text(j->single->names, own->name);
