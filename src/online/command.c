@@ -116,7 +116,7 @@ void tc_commands_free(struct tc_commands *commands)
 TC_PRINTF(2, 3)
 static void say_line(const struct tc_commands *commands, const char *fmt, ...)
 {
-    char line[256];
+    char line[512];
     int used = snprintf(line, sizeof(line), "--on-violation: ");
     va_list args;
 
