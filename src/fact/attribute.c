@@ -102,14 +102,12 @@ const struct tc_attribute_row *tc_attribute_row(uint32_t attribute)
     return &rows[attribute];
 }
 
-#define BITS_OF_CLAIM 12
-
 unsigned tc_fact_support(const struct tc_fact *fact, const struct tc_strtab *symbols)
 {
     const struct tc_attribute_row *row = &rows[fact->attribute];
     const double n = row->is_count ? strtod(tc_strtab_text(symbols, fact->value), NULL) : 1;
 
-    return (unsigned)ceil(BITS_OF_CLAIM / fmax(row->bits, n > 1 ? log2(n) : 0));
+    return (unsigned)ceil(TC_FACT_BITS_OF_CLAIM / fmax(row->bits, n > 1 ? log2(n) : 0));
 }
 
 static bool begins(const char *value, const char *with)

@@ -13,6 +13,8 @@
 #define TC_FACT_OFTEN 3
 /* One part of so many is little, and what differs by less is nearly the same. */
 #define TC_FACT_PARTS 8
+/* Bits of chance that a claim takes: as many occasions as have them, each of some. */
+#define TC_FACT_BITS_OF_CLAIM 12
 
 struct tc_fact_slot;
 struct tc_outcomes;

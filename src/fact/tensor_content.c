@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "fact/rule.h"
 #include "relation/support.h"
 #include "replay/event.h"
 
@@ -75,9 +76,6 @@ static bool tells_columns(const struct tc_value *summary, int64_t n, int64_t n_c
            (double)(n / n_columns - 1) * log2(n_distinct) >= MIN_BITS;
 }
 
-/* By chance a column of others shows one element alone so seldom that it breaks a claim. */
-#define SURE_BITS 12.0
-
 /* Rows of which one need not be like another: those of one picture, or of one sentence, are alike.
  * Which of the dimensions holds the samples is not known; the largest is not less than it. */
 static int64_t n_unlike_rows(const struct tc_value *shape)
@@ -92,7 +90,8 @@ static int64_t n_unlike_rows(const struct tc_value *shape)
     return n;
 }
 
-/* Is the element so frequent that the rows of a column may all show it by chance? */
+/* Is the element so frequent that the rows of a column may all show it by chance? What breaks a
+ * claim is to be as sure as one. */
 static bool is_doubtful(const struct tc_fact_tensor *tensor, const struct tc_value *element)
 {
     const struct tc_value *summary = tensor->summary;
@@ -108,7 +107,7 @@ static bool is_doubtful(const struct tc_fact_tensor *tensor, const struct tc_val
     const double n = (double)tensor->n_elements;
 
     return (double)n_unlike_rows(tensor->shape) * log2(n_like > 0 ? n / n_like : n_distinct) <
-           SURE_BITS;
+           TC_FACT_BITS_OF_CLAIM;
 }
 
 static bool add_column(const struct tc_fact_tensor *tensor, const char *key, struct tc_strbuf *out)

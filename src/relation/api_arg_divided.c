@@ -193,9 +193,9 @@ static void divided_judge(const struct tc_hearing *h)
     else {
         const bool is_told = losses->n_backwards >= 2 &&
                              losses->n_backwards <= sizeof(losses->of) / sizeof(*losses->of);
-        size_t n = is_told ? count_divided(losses) : 0;
-        if (is_told && n < 2)
-            n = count_by_shares(losses) > n ? count_by_shares(losses) : n;
+        size_t n = is_told ? count_divided(losses) : 0,
+               n_shares = is_told ? count_by_shares(losses) : 0;
+        n = n_shares > n ? n_shares : n;
         losses->n_twice += n > 1;
         losses->n_backwards = 0;
         if (n == 1 || (n > 1 && losses->n_twice >= TC_THIRD_TIME))

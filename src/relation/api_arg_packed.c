@@ -18,6 +18,7 @@
  * the same each time, and words have as many ones as zeros by chance alone.
  */
 #include "relation/one_claim.h"
+#include "relation/third_time.h"
 
 #include "replay/symbols.h"
 
@@ -157,7 +158,7 @@ static void on_attention(const struct tc_hearing *h, struct packing *packing,
     const bool is_new = packing->content != packing->before;
     packing->judged = root->id + 1;
     packing->before = packing->content;
-    packing->n = kind == 2 && is_new ? packing->n + 1 : 0;
+    packing->n = tc_in_a_row(packing->n, kind == 2 && is_new);
     if (kind == 1 || packing->n >= MIN_TIMES)
         tc_answer(h, kind == 1);
 }

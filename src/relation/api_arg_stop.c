@@ -14,6 +14,7 @@
  * and is broken from the tenth in a row on where none of the last places is learned.
  */
 #include "relation/one_claim.h"
+#include "relation/third_time.h"
 
 #include "replay/symbols.h"
 
@@ -57,7 +58,7 @@ static void judge_pair(const struct tc_hearing *h, struct stopping *stopping)
         stopping->columns != stopping->of_columns)
         return;
     stopping->has_end = stopping->has_labels = false;
-    stopping->n = stopping->is_left_out ? stopping->n + 1 : 0;
+    stopping->n = tc_in_a_row(stopping->n, stopping->is_left_out);
     if (!stopping->n || stopping->n >= MIN_TIMES)
         tc_answer(h, !stopping->n);
 }
