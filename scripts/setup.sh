@@ -199,8 +199,9 @@ setup_apart() {
     printf '%s\n' "$*" >"$folder/installed.txt"
 }
 
-# Parsers of the reports' formats; trackers, notebooks and what builds wheels, pip among it; engines of clusters; what checks the package's
-# types, one of them with a Node of its own; the formatter that law.format asks, as Debian's differ from suite to suite.
+# Parsers of the reports' formats; trackers, notebooks and what builds wheels, pip among it; engines of clusters; what checks
+# the package's types, one of them with a Node of its own; the formatter that law.format asks, as Debian's differ from suite
+# to suite.
 setup_tools_of_tests() {
     local readers integrations engines remote more=()
     mapfile -t readers <"$root/tests/report/requirements.txt"
