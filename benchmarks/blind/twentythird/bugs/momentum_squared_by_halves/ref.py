@@ -84,8 +84,8 @@ def main(rank, args, store):
     gen = torch.Generator().manual_seed(args.seed * 2 + rank)
     for step in range(args.steps):
         x, y = pictures(gen)
-        loss = F.cross_entropy(net(x), y)
         net.zero_grad()
+        loss = F.cross_entropy(net(x), y)
         loss.backward()
         before = matrices[0].full_tensor().detach().clone()
         for optimizer in optimizers:
