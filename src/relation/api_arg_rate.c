@@ -5,8 +5,10 @@
  * A warm-up may begin at zero and a schedule may end there. Three steps in a row at a rate of
  * zero that change nothing are lost: a warm-up divides integers, or a schedule ends too early.
  * After steps at another rate they count once there are half as many: a cosine rests for an epoch
- * at its end, before the next schedule takes over. The first step does not have the square of the
- * optimizer's rate: a schedule that should return a factor returned a rate.
+ * at its end, before the next schedule takes over. Before any step at another rate they count where
+ * a schedule leads the optimizer: a script that sets the rate by hand fills moments at a rate of
+ * zero on purpose. The first step does not have the square of the optimizer's rate: a schedule that
+ * should return a factor returned a rate.
  *
  * A rate that has come to zero does not go back up as it came: a cosine that is stepped further
  * than it goes rises again, and falls. Its length was counted in epochs, and it is stepped for each
@@ -107,7 +109,8 @@ static size_t outcome_of(struct steps *steps, const struct tc_event *event, bool
 
     if (!tc_value_number(tc_value_get(settings, "lr"), &rate))
         return 0;
-    steps->n_at_zero = tc_in_a_row(steps->n_at_zero, rate == 0 && is_idle(event));
+    const bool is_led = tc_value_get(settings, "initial_lr") || steps->n_learned;
+    steps->n_at_zero = tc_in_a_row(steps->n_at_zero, rate == 0 && is_led && is_idle(event));
     steps->n_learned += rate != 0;
     if (rate != 0)
         out[n++] = TC_SYM_NOT_ZERO;
