@@ -10,6 +10,9 @@
  * There is an example for each line that makes ones of zeros which take a gradient, at each batch
  * that its model already had in an earlier step. It is broken from the third on, if the line has
  * never made anything else. A script that learns from each batch once is right.
+ *
+ * So it is where a copy acts that has other weights than the model that learns has by then: the
+ * model was drawn from never, and the copy, with matrices of the same names, last.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"
@@ -30,6 +33,11 @@ struct ratios {
     struct tc_map lines;   /* (function, line) → struct ratio * */
     struct tc_map batches; /* content → the first step that had it, from 1 on */
     bool is_again;         /* the last batch of training had come in an earlier step */
+    int64_t asked, acted;  /* the root that was called last; from which was drawn last; 0: none */
+    int64_t learns;        /* the root of the last batch of training; 0: none */
+    bool acts_itself;      /* was drawn from a model that learns */
+    int64_t judged;        /* step in which the copy was compared, from 1 on */
+    bool is_older;         /* it has other weights */
 };
 
 static void ratios_release(void *of_process)
@@ -70,6 +78,41 @@ static void on_forward(struct ratios *ratios, const struct tc_call *forward)
     ratios->is_again = *first < now;
 }
 
+/* The names of the matrices of a model, and what they hold. */
+struct content {
+    uint64_t names, data;
+};
+
+static struct content content_of(const struct tc_hearing *h, int64_t root)
+{
+    const struct tc_variable *v;
+    struct content content = {0};
+
+    for (size_t pos = 0; (v = tc_map_next(&h->event->process->variables, &pos));) {
+        if (v->root != root || !tc_is_told_matrix(v))
+            continue;
+        content.names += tc_content_in_model(h->symbols, v, v->shape);
+        content.data += tc_content_in_model(h->symbols, v, v->data);
+    }
+    return content;
+}
+
+/* Has a copy acted, which is older than the model that learns? */
+static bool is_of_an_older_one(const struct tc_hearing *h, struct ratios *ratios)
+{
+    const int64_t now = h->event->call->step + 1;
+
+    if (!ratios->acted || !ratios->learns || ratios->acts_itself)
+        return false;
+    if (ratios->judged != now) {
+        const struct content learns = content_of(h, ratios->learns),
+                             acted = content_of(h, ratios->acted);
+        ratios->is_older = learns.names && learns.names == acted.names && learns.data != acted.data;
+        ratios->judged = now;
+    }
+    return ratios->is_older;
+}
+
 static bool is_constant(const struct tc_value *tensor, double number)
 {
     double constant;
@@ -91,19 +134,37 @@ static void on_function(const struct tc_hearing *h, struct ratios *ratios)
         return;
     ratio = tc_map_struct(&ratios->lines, line, sizeof(*ratio));
     ratio->has_varied |= !is_one;
-    ratio->n_again += ratios->is_again;
-    if (ratios->is_again && (ratio->has_varied || ratio->n_again >= TC_THIRD_TIME))
+    const bool is_again = ratios->is_again || is_of_an_older_one(h, ratios);
+    ratio->n_again += is_again;
+    if (is_again && (ratio->has_varied || ratio->n_again >= TC_THIRD_TIME))
         tc_answer(h, ratio->has_varied);
+}
+
+static void on_draw(struct ratios *ratios)
+{
+    if (!ratios->asked)
+        return;
+    ratios->acted = ratios->asked;
+    ratios->acts_itself |= ratios->asked == ratios->learns;
 }
 
 static void ratio_judge(const struct tc_hearing *h)
 {
     const struct tc_call *call = h->event->call;
+    const struct tc_value *value = call->end->value;
+    struct ratios *ratios = tc_hearing_state(h);
 
-    if (tc_is_training_forward(call))
-        on_forward(tc_hearing_state(h), call);
-    else if (!call->is_root)
-        on_function(h, tc_hearing_state(h));
+    if (call->is_root)
+        ratios->asked = tc_serial_of(call->self);
+    if (tc_is_training_forward(call)) {
+        if (!tc_value_get(value, "tensor") || tc_requires_gradient(value))
+            ratios->learns = tc_serial_of(call->self);
+        on_forward(ratios, call);
+    } else if (tc_is_draw(h->symbols, call)) {
+        on_draw(ratios);
+    } else if (!call->is_root) {
+        on_function(h, ratios);
+    }
 }
 
 const struct tc_relation_rule tc_rule_ratio = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_output_summed.c - APIOutput/summed: a loss to which a term is added is the one that is
- * propagated
+ * propagated; a term that is weighed in it takes a gradient
  *
  * A script makes the sum of its loss and of another term, and propagates the loss alone: the sum
  * is logged, or returned beside it, and the term trains nothing.
@@ -12,6 +12,12 @@
  * propagated, and neither the other one nor the sum. An example at the end of the run for each line
  * at which ten sums were left, or propagated. It is broken where none was ever propagated, nor a
  * number that one had left: another backward, or a phase of training, may still come to it.
+ *
+ * Or one of the two was computed from what has no graph, as values that were stored when a policy
+ * acted. It counts if a weight has multiplied it: what makes a loss the right number, as the
+ * entropy of a teacher, is added as it is. An example at the end of the run for each line at which
+ * ten such sums were propagated, or ten of terms that take a gradient. It is broken where none of
+ * its terms has ever taken one, and they differ.
  */
 #include "relation/one_claim.h"
 
@@ -29,13 +35,16 @@ struct number {
 };
 
 struct sum {
-    int64_t value, a, b;
+    int64_t value, a, b; /* b 0: a term without a graph */
+    double term;
     tc_sym at;
 };
 
 /* Of one line. */
 struct line {
     uint64_t n_left, n_propagated;
+    uint64_t n_taught, n_untaught; /* terms of sums that were propagated */
+    double least, most;            /* of those without a graph */
     struct tc_place place;
 };
 
@@ -44,6 +53,7 @@ struct summing {
     struct tc_map numbers; /* serial → struct number *, since the last step */
     struct tc_map left;    /* serial of what a sum had left → its line */
     struct tc_map lines;   /* line → struct line * */
+    struct tc_map weighed; /* serials of numbers without a graph that a weight has multiplied */
     struct sum sums[MAX_SUMS];
     size_t n_sums;
 };
@@ -55,6 +65,7 @@ static void summing_release(void *of_process)
     tc_map_release_structs(&summing->numbers);
     tc_map_release(&summing->left);
     tc_map_release_structs(&summing->lines);
+    tc_map_release(&summing->weighed);
 }
 
 /* ---- looking -------------------------------------------------------------------------------- */
@@ -69,6 +80,52 @@ static int64_t loss_in(const struct tc_value *tensor)
     return tc_is_loss_value(tensor) ? tc_serial_of(tensor) : 0;
 }
 
+/* A number without a graph, times a weight. */
+static void note_weighed(struct summing *summing, const struct tc_call *call)
+{
+    const struct tc_value *value = call->end->value, *from = tc_first_tensor(call),
+                          *other = tc_value_get(call->args, "other");
+    double number, before, after;
+
+    if (!tc_value_number(tc_value_get(value, "value"), &after) ||
+        !tc_value_number(tc_value_get(from, "value"), &before) || tc_n_dimensions(value) ||
+        tc_requires_gradient(value) || !tc_value_number(other, &number) || number == 0 ||
+        number == 1 || number == -1 || !tc_is_near(before * number, after))
+        return;
+    tc_map_remember(&summing->weighed, MAX_NUMBERS, (uint64_t)tc_serial_of(value), 1);
+}
+
+static struct line *line_of(struct summing *summing, const struct tc_event *event)
+{
+    const tc_sym at = tc_call_at(event->call);
+    struct line *line = tc_map_struct(&summing->lines, at, sizeof(*line));
+
+    if (!line->place.file)
+        tc_place_of(event, &line->place);
+    return line;
+}
+
+/* A loss and a term that no gradient comes through. */
+static void note_untaught(struct summing *summing, const struct tc_event *event, int64_t loss)
+{
+    const struct tc_call *call = event->call;
+    const struct tc_value *operand = call->self;
+    uint32_t pos = 0;
+    double term;
+    uint64_t one;
+
+    do {
+        if (tc_value_get(operand, "tensor") && !tc_requires_gradient(operand) &&
+            tc_map_get(&summing->weighed, (uint64_t)tc_serial_of(operand), &one) &&
+            tc_value_number(tc_value_get(operand, "value"), &term) && number_of(summing, loss)) {
+            summing->sums[summing->n_sums++] =
+                (struct sum){tc_serial_of(call->end->value), loss, 0, term, tc_call_at(call)};
+            line_of(summing, event);
+            return;
+        }
+    } while ((operand = tc_call_next_tensor(call, &pos)));
+}
+
 static void on_call(struct summing *summing, const struct tc_event *event)
 {
     const struct tc_call *call = event->call;
@@ -77,6 +134,8 @@ static void on_call(struct summing *summing, const struct tc_event *event)
     int64_t of[2] = {0};
     uint32_t pos = 0, n = 0, n_tensors = tc_value_get(call->self, "tensor") != NULL;
 
+    if (!value)
+        note_weighed(summing, call);
     if (!value || summing->numbers.n >= MAX_NUMBERS)
         return;
     if ((of[n] = loss_in(call->self)))
@@ -88,13 +147,14 @@ static void on_call(struct summing *summing, const struct tc_event *event)
         return;
     *(struct number *)tc_map_struct(&summing->numbers, (uint64_t)value, sizeof(struct number)) =
         (struct number){of[0], of[1], false};
-    if (n < 2 || n_tensors > 2 || summing->n_sums == MAX_SUMS || of[0] == of[1] ||
-        !number_of(summing, of[0]) || !number_of(summing, of[1]))
+    if (n_tensors != 2 || summing->n_sums == MAX_SUMS)
         return;
-    summing->sums[summing->n_sums++] = (struct sum){value, of[0], of[1], tc_call_at(call)};
-    struct line *line = tc_map_struct(&summing->lines, tc_call_at(call), sizeof(*line));
-    if (!line->n_left)
-        tc_place_of(event, &line->place);
+    if (n == 1)
+        note_untaught(summing, event, of[0]);
+    if (n < 2 || of[0] == of[1] || !number_of(summing, of[0]) || !number_of(summing, of[1]))
+        return;
+    summing->sums[summing->n_sums++] = (struct sum){value, of[0], of[1], 0, tc_call_at(call)};
+    line_of(summing, event);
 }
 
 static void propagate(struct summing *summing, int64_t serial, unsigned depth)
@@ -120,16 +180,29 @@ static bool is_propagated(const struct summing *summing, int64_t serial)
     return number && number->is_propagated;
 }
 
+static void on_untaught(const struct summing *summing, struct line *line, const struct sum *sum)
+{
+    if (!is_propagated(summing, sum->value))
+        return;
+    if (!line->n_untaught++)
+        line->least = line->most = sum->term;
+    line->least = sum->term < line->least ? sum->term : line->least;
+    line->most = sum->term > line->most ? sum->term : line->most;
+}
+
 static void on_step(struct summing *summing)
 {
     for (size_t i = 0; i < summing->n_sums; i++) {
         const struct sum *sum = &summing->sums[i];
         const bool a = is_propagated(summing, sum->a), b = is_propagated(summing, sum->b);
         struct line *line = tc_map_find(&summing->lines, sum->at);
-        if (!line || (!a && !b))
+        if (line && !sum->b)
+            on_untaught(summing, line, sum);
+        if (!line || !sum->b || (!a && !b))
             continue;
         if (is_propagated(summing, sum->value)) {
             line->n_propagated++;
+            line->n_taught++;
         } else if (a != b) {
             line->n_left++;
             tc_map_remember(&summing->left, MAX_NUMBERS, (uint64_t)(a ? sum->b : sum->a), sum->at);
@@ -141,21 +214,30 @@ static void on_step(struct summing *summing)
 
 /* ---- judging -------------------------------------------------------------------------------- */
 
+static void tell(const struct line *line, tc_sym key, bool holds, const struct tc_event *event,
+                 const struct tc_sink *sink)
+{
+    const tc_sym outcome = holds ? TC_SYM_TRUE : TC_SYM_FALSE;
+    const struct tc_example example = {.key = key,
+                                       .situation = &tc_no_situation,
+                                       .outcome = &outcome,
+                                       .n_outcome = 1,
+                                       .place = &line->place};
+
+    sink->example(sink->context, event, &example);
+}
+
 static void judge(const struct summing *summing, const struct tc_event *event,
                   const struct tc_sink *sink)
 {
     const struct line *line;
 
     for (size_t pos = 0; (line = tc_map_next(&summing->lines, &pos));) {
-        const bool is_left = !line->n_propagated;
-        const tc_sym outcome = is_left ? TC_SYM_FALSE : TC_SYM_TRUE;
-        const struct tc_example example = {.key = TC_SYM_SELF,
-                                           .situation = &tc_no_situation,
-                                           .outcome = &outcome,
-                                           .n_outcome = 1,
-                                           .place = &line->place};
+        const bool is_left = !line->n_propagated, differs = line->least < line->most;
         if (line->n_propagated + line->n_left >= MIN_TIMES && (is_left || !line->n_left))
-            sink->example(sink->context, event, &example);
+            tell(line, TC_SYM_SELF, !is_left, event, sink);
+        if (line->n_taught >= MIN_TIMES || (line->n_untaught >= MIN_TIMES && differs))
+            tell(line, TC_SYM_TERM, line->n_taught > 0, event, sink);
     }
 }
 
@@ -203,13 +285,27 @@ static const struct tc_claim claims[] = {
      .support = TC_SUPPORT_RULE,
      .expected = "a loss to which a term is added is the one that is propagated",
      .seen = "the sum of a loss and of a term was made in each step, and the loss alone was "
-             "propagated: the term trains nothing%p"},
+             "propagated: the term trains nothing%p"      },
+    {.key = {TC_SYM_TERM},
+     .roles = {TC_ROLE_BACKWARD, TC_ROLE_OPERATOR, TC_ROLE_STEP},
+     .n_roles = 3,
+     .of = TC_PARAM_OPERAND,
+     .kind = TC_SYM_TERM,
+     .attr = TC_SYM_IS,
+     .to = TC_SYM_ATTACHED_VALUE,
+     .held = {TC_SYM_TRUE},
+     .broken = {TC_SYM_FALSE},
+     .if_met = true,
+     .support = TC_SUPPORT_RULE,
+     .expected = "a term that is weighed in a loss takes a gradient",
+     .seen = "a term that a weight multiplies was added to the loss in each step, and was computed "
+             "from what has no graph: it trains nothing%p"},
 };
 
 const struct tc_relation tc_api_output_summed = {
     .name = "APIOutput/summed",
-    .summary = "a loss to which a term is added is the one that is propagated",
-    .hint = "Is backward() called of the sum, and is the sum what the function returns?",
+    .summary = "a loss to which a term is added is the one that is propagated, and the term trains",
+    .hint = "Is backward() called of the sum, and is the term computed with gradients?",
     .needs_content = true,
     .needs_operators = true,
     .source = &tc_source_summed,

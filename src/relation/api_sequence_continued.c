@@ -13,25 +13,15 @@
  * lacks as many rows as the cut one had. A script that begins the pass anew has more rows in it.
  * Nothing is said where rows come twice in a whole pass: they may be drawn, or be equal.
  */
+#include "relation/batch_rows.h"
 #include "relation/one_claim.h"
 #include "relation/third_time.h"
 
-#include "base/hash.h"
 #include "replay/symbols.h"
-
-#define MAX_BATCHES 256
-#define MAX_ROWS    ((size_t)1 << 20)
-#define ROW_DIGITS  8
-
-/* A batch that no model was given yet. */
-struct batch {
-    int64_t iterator;
-    uint64_t n, rows[];
-};
 
 /* Of one process. */
 struct passes {
-    struct tc_map batches; /* digest → struct batch * */
+    struct tc_map batches; /* that no model was given yet: batch_rows.h */
     struct tc_map seen;    /* rows of this pass */
     int64_t iterator;      /* of the last batch; 0: none yet */
     bool has_loaded;       /* since the last batch */
@@ -48,47 +38,6 @@ static void passes_release(void *of_process)
 
     tc_map_release_structs(&passes->batches);
     tc_map_release(&passes->seen);
-}
-
-static uint64_t content_of(const struct tc_value *tensor)
-{
-    const struct tc_str digest = tc_value_str(tc_value_get(tensor, "digest"));
-
-    return digest.text ? tc_hash64(digest.text, digest.size, 0) : 0;
-}
-
-static void note_rows(struct passes *passes, const struct tc_value *tensor, int64_t iterator)
-{
-    const struct tc_str rows = tc_value_str(tc_value_get(tensor, "rows"));
-    const uint64_t content = content_of(tensor), n = rows.size / ROW_DIGITS;
-    struct batch *batch;
-
-    if (!content || !n)
-        return;
-    if (passes->batches.n >= MAX_BATCHES)
-        tc_map_release_structs(&passes->batches);
-    tc_free(tc_map_find(&passes->batches, content));
-    tc_map_remove(&passes->batches, content);
-    batch = tc_map_struct(&passes->batches, content, sizeof(*batch) + n * sizeof(batch->rows[0]));
-    batch->iterator = iterator;
-    batch->n = n;
-    for (size_t i = 0; i < n; i++)
-        batch->rows[i] = tc_hash64(rows.text + i * ROW_DIGITS, ROW_DIGITS, 0);
-}
-
-static void note_batch(struct passes *passes, const struct tc_value *v, int64_t iterator,
-                       unsigned depth)
-{
-    const struct tc_value *dict = tc_value_get(v, "dict");
-
-    if (!v || !depth)
-        return;
-    if (tc_value_get(v, "rows"))
-        note_rows(passes, v, iterator);
-    for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n; i++)
-        note_batch(passes, &v->items[i], iterator, depth - 1);
-    for (uint32_t i = 0; dict && i < dict->n; i++)
-        note_batch(passes, &dict->members[i].value, iterator, depth - 1);
 }
 
 static void begin_pass(struct passes *passes)
@@ -110,14 +59,9 @@ static void change_iterator(struct passes *passes, int64_t iterator)
 /* A model is given a batch for training; the same batch counts once. */
 static void on_forward(struct passes *passes, const struct tc_call *call)
 {
-    const struct tc_value *operand;
-    struct batch *batch = NULL;
-    uint64_t content = 0;
+    struct tc_batch_rows *batch = tc_batch_rows_take(&passes->batches, call);
     bool is_new;
 
-    for (uint32_t pos = 0; !batch && (operand = tc_call_next_tensor(call, &pos));)
-        if ((content = content_of(operand)))
-            batch = tc_map_find(&passes->batches, content);
     if (!batch)
         return;
     if (batch->iterator != passes->iterator)
@@ -127,9 +71,8 @@ static void on_forward(struct passes *passes, const struct tc_call *call)
         passes->n_twice += !is_new;
     }
     passes->n += batch->n;
-    passes->is_off |= passes->n > MAX_ROWS;
+    passes->is_off |= passes->n > TC_MAX_ROWS;
     passes->has_loaded = false;
-    tc_map_remove(&passes->batches, content);
     tc_free(batch);
 }
 
@@ -163,7 +106,7 @@ static void continued_judge(const struct tc_hearing *h)
     } else if (call->role == TC_ROLE_DATA) {
         const int64_t iterator = tc_serial_of(call->self);
         if (!call->raised)
-            note_batch(passes, call->end->value, iterator, 4);
+            tc_batch_rows_note(&passes->batches, call->end->value, iterator);
         else if (iterator == passes->iterator && passes->n)
             on_end(h, passes);
     } else if (!call->raised && tc_is_training_forward(call)) {

@@ -10,8 +10,12 @@
  * moved from `initial_lr`. An example for the first step of the schedule after a step of that
  * optimizer. It holds where the schedule was loaded, too, or led on by hand to where it was, and is
  * broken where it begins. One that is made after the load may be another stage, and says nothing.
+ *
+ * A schedule that was loaded stands where it was. Led on by hand as well, by as many steps as it
+ * had, before its optimizer steps, it is twice as far: that is broken, too.
  */
 #include "relation/one_claim.h"
+#include "relation/third_time.h"
 
 #include "replay/symbols.h"
 
@@ -20,6 +24,9 @@ struct schedule {
     int64_t optimizer;
     int64_t made; /* id of the call */
     bool is_loaded;
+    int64_t taken_up; /* where it stood when it was led on first behind the load */
+    int64_t n_led;    /* steps since then, until its optimizer steps; -1: it has stepped */
+    struct tc_place led;
 };
 
 /* An optimizer. */
@@ -57,7 +64,8 @@ static void on_made(struct resumed *resumed, const struct tc_call *call)
         return;
     schedule =
         tc_map_struct(&resumed->schedules, (uint64_t)tc_serial_of(call->self), sizeof(*schedule));
-    *schedule = (struct schedule){.optimizer = tc_serial_of(optimizer), .made = call->id};
+    *schedule =
+        (struct schedule){.optimizer = tc_serial_of(optimizer), .made = call->id, .n_led = -1};
 }
 
 /* The rate of the first group of the state, and what it was before the schedule moved it. One that
@@ -87,6 +95,7 @@ static void on_load(struct resumed *resumed, const struct tc_event *event)
 
     if (schedule) {
         schedule->is_loaded = true;
+        schedule->n_led = 0;
     } else if (is_in_midst(call)) {
         restored = tc_map_struct(&resumed->optimizers, (uint64_t)tc_serial_of(call->self),
                                  sizeof(*restored));
@@ -95,29 +104,55 @@ static void on_load(struct resumed *resumed, const struct tc_event *event)
     }
 }
 
-static void on_step(struct resumed *resumed, const struct tc_call *call)
+/* Is there a schedule of this optimizer that was restored, and led as far again? */
+static void judge_led(const struct tc_hearing *h, struct resumed *resumed)
 {
-    struct restored *restored = known(&resumed->optimizers, call->self);
+    struct schedule *schedule;
+
+    for (size_t pos = 0; (schedule = tc_map_next(&resumed->schedules, &pos));) {
+        if (schedule->optimizer != tc_serial_of(h->event->call->self))
+            continue;
+        if (schedule->n_led >= TC_THIRD_TIME && schedule->n_led == schedule->taken_up)
+            tc_answer_of(h, false,
+                         (struct tc_example){.place = &schedule->led, .detail = &schedule->led});
+        schedule->n_led = -1;
+    }
+}
+
+static void on_step(const struct tc_hearing *h, struct resumed *resumed)
+{
+    struct restored *restored = known(&resumed->optimizers, h->event->call->self);
 
     if (restored)
         restored->has_stepped = true;
+    judge_led(h, resumed);
+}
+
+static void note_led(struct schedule *schedule, const struct tc_event *event, int64_t last)
+{
+    if (schedule->n_led++)
+        return;
+    schedule->taken_up = last;
+    tc_place_of(event, &schedule->led);
 }
 
 static void on_schedule(const struct tc_hearing *h, struct resumed *resumed)
 {
     const struct tc_call *call = h->event->call;
-    const struct schedule *schedule = known(&resumed->schedules, call->self);
+    const int64_t last =
+        tc_value_int(tc_value_get(tc_value_get(call->self, "attrs"), "last_epoch"), -1);
+    struct schedule *schedule = known(&resumed->schedules, call->self);
     struct restored *restored;
 
     if (!schedule || tc_is_by_torch(h->symbols, call) ||
         tc_call_is_within(call->parent, TC_ROLE_SCHEDULER))
         return;
+    if (schedule->n_led >= 0)
+        note_led(schedule, h->event, last);
     restored = tc_map_find(&resumed->optimizers, (uint64_t)schedule->optimizer);
     if (!restored || !restored->load || !restored->has_stepped || schedule->made > restored->load)
         return;
     restored->load = 0;
-    const int64_t last =
-        tc_value_int(tc_value_get(tc_value_get(call->self, "attrs"), "last_epoch"), -1);
     tc_answer_of(h, schedule->is_loaded || last != 0,
                  (struct tc_example){.detail = &restored->place});
 }
@@ -132,7 +167,7 @@ static void resumed_judge(const struct tc_hearing *h)
     else if (call->role == TC_ROLE_LOAD)
         on_load(resumed, h->event);
     else if (call->role == TC_ROLE_STEP)
-        on_step(resumed, call);
+        on_step(h, resumed);
     else
         on_schedule(h, resumed);
 }
@@ -155,9 +190,10 @@ const struct tc_relation_rule tc_rule_resumed = {
     TC_CLAIM_ATOMS(TC_SYM_SELF, TC_SYM_TRUE, TC_SYM_FALSE),
     .claim.if_met = true,
     .claim.support = TC_SUPPORT_RULE,
-    .claim.expected = "a schedule does not begin anew where its optimizer was restored",
+    .claim.expected = "a schedule does not begin anew where its optimizer was restored, nor twice "
+                      "as far",
     .claim.seen = "the schedule began at its start, while the optimizer was loaded in the midst of "
-                  "one, and the state of the schedule was not%b",
+                  "one and its state was not; or it was loaded, and led on as far again%b",
     .at = TC_AT(MAKE) | TC_AT(LOAD) | TC_AT(STEP) | TC_AT(SCHEDULER),
     .judge = resumed_judge,
 };

@@ -19,8 +19,6 @@
 #include "relation/consistent.h"
 #include "relation/third_time.h"
 
-#include <string.h>
-
 #include "replay/symbols.h"
 
 #define MIN_MATRICES 2
@@ -58,14 +56,6 @@ static void answering_release(void *of_process)
 
 /* ---- looking -------------------------------------------------------------------------------- */
 
-/* Does it draw, of what a model says how likely it is? */
-static bool is_draw(const struct tc_strtab *symbols, const struct tc_call *call)
-{
-    const char *name = strrchr(tc_strtab_text(symbols, call->descriptor), '.');
-
-    return name && (!strcmp(name, ".multinomial") || !strcmp(name, ".sample"));
-}
-
 static void on_call(struct answering *answering, const struct tc_strtab *symbols,
                     const struct tc_event *event)
 {
@@ -74,7 +64,7 @@ static void on_call(struct answering *answering, const struct tc_strtab *symbols
 
     if (call->is_root)
         answering->asked = tc_value_get(call->ctx, "grad") ? tc_serial_of(call->self) : 0;
-    if (call->is_root || answering->asked <= 0 || !is_draw(symbols, call))
+    if (call->is_root || answering->asked <= 0 || !tc_is_draw(symbols, call))
         return;
     answers = tc_map_struct(&answering->roots, (uint64_t)answering->asked, sizeof(*answers));
     if (!answers->n++)

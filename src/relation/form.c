@@ -203,6 +203,13 @@ const struct tc_call *tc_root_around(const struct tc_call *call)
     return call;
 }
 
+bool tc_is_draw(const struct tc_strtab *symbols, const struct tc_call *call)
+{
+    const char *name = strrchr(tc_strtab_text(symbols, call->descriptor), '.');
+
+    return name && (!strcmp(name, ".multinomial") || !strcmp(name, ".sample"));
+}
+
 bool tc_is_training_forward(const struct tc_call *call)
 {
     return call->is_root && !tc_value_get(call->ctx, "grad") && tc_call_is_training(call);

@@ -82,6 +82,9 @@ bool tc_is_by_the_user(const struct tc_strtab *symbols, const struct tc_call *ca
 /* The root forward around the call, or itself; NULL if there is none. */
 const struct tc_call *tc_root_around(const struct tc_call *call);
 
+/* Does it draw, of what a model says how likely it is? */
+bool tc_is_draw(const struct tc_strtab *symbols, const struct tc_call *call);
+
 /* A root forward in training mode and with gradients. */
 bool tc_is_training_forward(const struct tc_call *call);
 

@@ -40,12 +40,14 @@
     R(tc_rule_kept)        \
     R(tc_rule_thawed)      \
     R(tc_rule_saved)       \
+    R(tc_rule_masters)     \
     S(tc_source_groups)    \
     R(tc_rule_undone)      \
     R(tc_rule_copied)      \
     R(tc_rule_parts)       \
     R(tc_rule_zeroed)      \
     R(tc_rule_again)       \
+    R(tc_rule_redrawn)     \
     S(tc_source_rate)      \
     R(tc_rule_padding)     \
     R(tc_rule_ignored)     \
@@ -54,6 +56,7 @@
     R(tc_rule_shifted)     \
     R(tc_rule_masked)      \
     R(tc_rule_added)       \
+    R(tc_rule_scores)      \
     R(tc_rule_gathered)    \
     R(tc_rule_twice)       \
     R(tc_rule_stop)        \
@@ -61,10 +64,14 @@
     R(tc_rule_shared)      \
     R(tc_rule_shrunk)      \
     R(tc_rule_unread)      \
+    R(tc_rule_rounded)     \
+    R(tc_rule_several)     \
+    R(tc_rule_seeded)      \
     R(tc_rule_crossed)     \
     R(tc_rule_merged)      \
     R(tc_rule_squared)     \
     R(tc_rule_packed)      \
+    R(tc_rule_placed)      \
     R(tc_rule_ahead)       \
     R(tc_rule_target)      \
     R(tc_rule_drops)       \
@@ -73,6 +80,7 @@
     R(tc_rule_divided)     \
     R(tc_rule_weighed)     \
     R(tc_rule_grouped)     \
+    R(tc_rule_ended)       \
     R(tc_rule_cut)         \
     R(tc_rule_scale)       \
     R(tc_rule_next)        \
@@ -80,7 +88,9 @@
     R(tc_rule_follow)      \
     R(tc_rule_scaled)      \
     R(tc_rule_resumed)     \
+    R(tc_rule_moments)     \
     R(tc_rule_continued)   \
+    S(tc_source_dealt)     \
     S(tc_source_distinct)  \
     R(tc_rule_never)       \
     S(tc_source_terms)     \
@@ -95,6 +105,7 @@
     R(tc_rule_ratio)       \
     R(tc_rule_clipped)     \
     R(tc_rule_used)        \
+    R(tc_rule_dropped)     \
     S(tc_source_summed)    \
     R(tc_rule_draws_apart) \
     R(tc_rule_drawn)       \
@@ -117,6 +128,7 @@
     R(tc_rule_kept)              \
     R(tc_rule_thawed)            \
     R(tc_rule_saved)             \
+    R(tc_rule_masters)           \
     F(tc_consistent_groups)      \
     F(tc_event_contain_some)     \
     F(tc_event_contain_none)     \
@@ -129,6 +141,7 @@
     R(tc_rule_parts)             \
     R(tc_rule_zeroed)            \
     R(tc_rule_again)             \
+    R(tc_rule_redrawn)           \
     R(tc_rule_sets)              \
     F(tc_api_sequence_window)    \
     F(tc_api_sequence_between)   \
@@ -136,7 +149,9 @@
     R(tc_rule_follow)            \
     R(tc_rule_scaled)            \
     R(tc_rule_resumed)           \
+    R(tc_rule_moments)           \
     R(tc_rule_continued)         \
+    F(tc_api_sequence_dealt)     \
     F(tc_api_arg_constant)       \
     F(tc_api_arg_equal)          \
     F(tc_api_arg_upper)          \
@@ -149,6 +164,7 @@
     R(tc_rule_shifted)           \
     R(tc_rule_masked)            \
     R(tc_rule_added)             \
+    R(tc_rule_scores)            \
     R(tc_rule_gathered)          \
     R(tc_rule_twice)             \
     R(tc_rule_stop)              \
@@ -156,10 +172,14 @@
     R(tc_rule_shared)            \
     R(tc_rule_shrunk)            \
     R(tc_rule_unread)            \
+    R(tc_rule_rounded)           \
+    R(tc_rule_several)           \
+    R(tc_rule_seeded)            \
     R(tc_rule_crossed)           \
     R(tc_rule_merged)            \
     R(tc_rule_squared)           \
     R(tc_rule_packed)            \
+    R(tc_rule_placed)            \
     R(tc_rule_ahead)             \
     R(tc_rule_target)            \
     R(tc_rule_drops)             \
@@ -168,6 +188,7 @@
     R(tc_rule_divided)           \
     R(tc_rule_weighed)           \
     R(tc_rule_grouped)           \
+    R(tc_rule_ended)             \
     R(tc_rule_cut)               \
     R(tc_rule_scale)             \
     R(tc_rule_blank)             \
@@ -188,6 +209,7 @@
     R(tc_rule_ratio)             \
     R(tc_rule_clipped)           \
     R(tc_rule_used)              \
+    R(tc_rule_dropped)           \
     F(tc_api_output_summed)      \
     R(tc_rule_draws_apart)       \
     R(tc_rule_drawn)             \

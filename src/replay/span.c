@@ -122,7 +122,13 @@ void tc_spans_tell(struct tc_spans *spans, const struct tc_record *record)
                    (uintptr_t)&unread->members[i].value);
 }
 
-/* By the function, or by the class of what is called. */
+/* Is it of others, so that nothing of the source is its own but the line that calls it? */
+static bool is_of_others(enum tc_role role)
+{
+    return role == TC_ROLE_OPERATOR || role == TC_ROLE_FUNCTION || role == TC_ROLE_PACKAGE;
+}
+
+/* By the function, or by the class of what is called; of others by the line. */
 static const struct tc_value *unread_by(const struct tc_spans *spans, const struct tc_call *call)
 {
     static const struct tc_value nothing = {.kind = TC_VALUE_OBJECT};
@@ -130,7 +136,9 @@ static const struct tc_value *unread_by(const struct tc_spans *spans, const stru
 
     if (!spans->has_sources)
         return NULL;
-    if (call->role != TC_ROLE_FORWARD)
+    if (is_of_others(call->role))
+        unread = tc_map_find(&spans->unread, call->at);
+    else if (call->role != TC_ROLE_FORWARD)
         unread = tc_map_find(&spans->unread, call->fn);
     else if (name && name->kind == TC_VALUE_STR)
         unread = tc_map_find(&spans->unread,

@@ -179,9 +179,10 @@ def _is_first():
     return (os.environ.get("RANK", os.environ.get("LOCAL_RANK")) if rank is None else rank) in (None, "0", 0)
 
 
-def _unread(text, module):
+def _unread(text, module, at):
     try:
-        return unread.find(named.parse(text), module)
+        tree = named.parse(text)
+        return unread.find(tree, module) | unread.thrown_away(tree, at)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -192,7 +193,7 @@ def _put(at, path, source, module):
     _told.add((at, source.digest))
     text = _text(source) if source.digest and _is_first() else None
     record = {"type": "source", "at": at, "path": path, "digest": source.digest, "size": source.size, "lines": source.lines,
-              "text": text, "unread": _unread(text, module) if text is not None else None}
+              "text": text, "unread": _unread(text, module, at) if text is not None else None}
     agent.put(json_text({key: value for key, value in record.items() if value is not None}) + "\n")
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a source gives to its own functions, and they never read. A parameter may be there for a reason that no call shows: where others
+"""What a source gives to its own functions, and they never read, and what its lines drop. A parameter may be there for a reason that no call shows: where others
 call the function, where it stands for one of several, or is one of those that a base class asks for, nothing is said."""
 import ast
 import collections
+import sys
 
 _FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef
 _PLAIN_BASES = "object", "Module", "nn.Module", "torch.nn.Module"
@@ -121,4 +122,26 @@ def find(tree, module):
         if names:
             path = [module] + ([owner.name] if owner else []) + ([function.name] if function.name != "forward" else [])
             found[".".join(path)] = names
+    return found
+
+
+def _has(name):
+    """Is it a function of arrays or tensors, and none that writes to its own?"""
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    owners = (torch, getattr(torch, "Tensor", None), numpy, getattr(numpy, "ndarray", None))
+    return name and not name.endswith("_") and any(hasattr(owner, name) for owner in owners if owner is not None)
+
+
+def thrown_away(tree, at):
+    """
+    Args:
+        at: the file, as calls name it
+    Returns:
+        dict[str, dict[str, bool]]: of each line, as calls name it, which call of it returns what a statement drops
+    """
+    found = {}
+    for node in ast.walk(tree):
+        name = _called(node.value) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+        if _has(name) and sum(isinstance(inner, ast.Call) and _called(inner) == name for inner in ast.walk(node)) == 1:
+            found.update({f"{at}:{line}": {name: True} for line in range(node.lineno, node.end_lineno + 1)})
     return found

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run is resumed: model, optimizer and schedule are made, and given their state. In the broken run the schedule is not. One that is loaded, or led on by
-hand, an optimizer that no schedule has led, a schedule that is made after the load, for another stage, and a library that gives an optimizer its own
+"""A run is resumed: model, optimizer and schedule are made, and given their state. In the broken runs the schedule is not, or it is and is led as far again. One that is loaded, or led on by
+hand, or loaded and led a little, an optimizer that no schedule has led, a schedule that is made after the load, for another stage, and a library that gives an optimizer its own
 state are right."""
 from trace_writer import Trace
 
@@ -67,6 +67,10 @@ def fine_led_on(folder):
     resumed(folder, Run.make, Run.load, led_on)
 
 
+def fine_led_a_little(folder):
+    resumed(folder, Run.make, Run.load, Run.load_schedule, Run.lead, Run.lead, Run.lead)
+
+
 def fine_at_its_start(folder):
     resumed(folder, Run.make, lambda run: run.load(rate=0.008))
 
@@ -85,3 +89,7 @@ def fine_of_its_own(folder):
 
 def broken(folder):
     resumed(folder, Run.make, Run.load)
+
+
+def broken_led_as_far_again(folder):
+    resumed(folder, Run.make, Run.load, Run.load_schedule, led_on)

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_arg_placed.c - APIArg/placed: positions are counted from where a sample begins
+ *
+ * A model looks its positions up in a table. Rows are padded on the left, or several samples are
+ * packed into a row and a mask keeps them apart; and positions are counted from the first column. A
+ * sample is taught at other places than those where it stands in use, alone and without padding.
+ *
+ * Positions are whole numbers from zero on, one for each column, that an embedding is given; all
+ * rows have the same. A row is padded on the left if the model's `attention_mask` ends with ones
+ * and does not begin with them. Samples are kept apart where the numbers of samples that the model
+ * is given are compared with themselves, each with each. An example for each root forward for
+ * training with one of these that looks positions up. It holds where they are others, and is broken
+ * from the tenth in a row on in which they are those of the columns. Positions that nobody looks
+ * up, as those that turn queries and keys, are relative, and may be counted from anywhere.
+ */
+#include "relation/one_claim.h"
+#include "relation/third_time.h"
+
+#include "replay/symbols.h"
+
+#define MIN_TIMES 10
+#define MAX_VIEWS 1024
+
+/* Of one process. */
+struct placing {
+    struct tc_map views; /* of what the open root forward was given: serial → serial of that */
+    int64_t root;        /* id of the root forward that is looked at, from 1 on */
+    bool is_apart;       /* samples are kept apart in it */
+    bool is_counted, is_other; /* by columns; begin anew, or later */
+    int64_t columns;
+    uint64_t n; /* in a row */
+    struct tc_spot spot;
+};
+
+static void placing_release(void *of_process)
+{
+    tc_map_release(&((struct placing *)of_process)->views);
+}
+
+static int64_t number_of(const struct tc_value *tensor, const char *name)
+{
+    return tc_value_int(tc_value_get(tc_value_get(tensor, "summary"), name), -1);
+}
+
+static int64_t columns_of(const struct tc_value *tensor)
+{
+    const int64_t n = tc_n_dimensions(tensor);
+
+    return n == 1 || n == 2 ? tc_size_of(tensor, (uint32_t)n - 1) : -1;
+}
+
+/* 1: 0, 1, 2, ... in each row; 2: whole numbers from zero on that are not; 0: anything else. */
+static int kind_of(const struct tc_value *tensor)
+{
+    const int64_t columns = columns_of(tensor),
+                  rows = tc_n_dimensions(tensor) == 2 ? tc_size_of(tensor, 0) : 1;
+
+    if (columns < 4 || number_of(tensor, "min") != 0 || number_of(tensor, "max") >= columns ||
+        number_of(tensor, "distinct") != number_of(tensor, "max") + 1)
+        return 0;
+    return number_of(tensor, "max") != columns - 1 || number_of(tensor, "zero") != rows ||
+                   number_of(tensor, "one") != rows
+               ? 2
+           : tc_n_dimensions(tensor) == 1 ||
+                   (number_of(tensor, "first") == 0 && number_of(tensor, "last") == columns - 1)
+               ? 1
+               : 0;
+}
+
+/* Some rows are padded on the left, and none on the right. */
+static bool is_padded_left(const struct tc_value *mask)
+{
+    return tc_n_dimensions(mask) == 2 && number_of(mask, "min") == 0 &&
+           number_of(mask, "max") == 1 && number_of(mask, "last") == 1 &&
+           number_of(mask, "first") != 1;
+}
+
+static void begin_root(struct placing *placing, const struct tc_call *root)
+{
+    if (placing->root == root->id + 1)
+        return;
+    placing->root = root->id + 1;
+    placing->is_apart = placing->is_counted = placing->is_other = false;
+    tc_map_clear(&placing->views);
+}
+
+/* Is it a tensor of whole numbers of samples that the root was given? */
+static bool is_given(const struct tc_call *root, int64_t serial)
+{
+    const struct tc_value *operand;
+
+    for (uint32_t pos = 0; (operand = tc_call_next_tensor(root, &pos));)
+        if (tc_serial_of(operand) == serial)
+            return columns_of(operand) > 1 && number_of(operand, "min") >= 0 &&
+                   number_of(operand, "distinct") > 1;
+    return false;
+}
+
+static int64_t origin_of(const struct placing *placing, const struct tc_value *tensor)
+{
+    uint64_t origin;
+
+    return tc_map_get(&placing->views, (uint64_t)tc_serial_of(tensor), &origin)
+               ? (int64_t)origin
+               : tc_serial_of(tensor);
+}
+
+/* Another view of it, or a comparison of two of one tensor. */
+static void on_operator(struct placing *placing, const struct tc_call *call,
+                        const struct tc_call *root)
+{
+    const struct tc_value *value = call->end->value, *other = tc_value_get(call->args, "other");
+    const int64_t origin = origin_of(placing, call->self), n = tc_n_dimensions(value);
+
+    if (!tc_value_get(call->self, "tensor") || !tc_value_get(value, "tensor"))
+        return;
+    if (tc_value_get(other, "tensor")) {
+        placing->is_apart |=
+            tc_is_of_dtype(tc_value_get(value, "dtype"), "bool") && n >= 2 &&
+            tc_size_of(value, (uint32_t)n - 1) == tc_size_of(value, (uint32_t)n - 2) &&
+            origin == origin_of(placing, other) && is_given(root, origin);
+    } else if (tc_count_elements(tc_value_get(value, "shape")) ==
+               tc_count_elements(tc_value_get(call->self, "shape"))) {
+        tc_map_remember(&placing->views, MAX_VIEWS, (uint64_t)tc_serial_of(value),
+                        (uint64_t)origin);
+    }
+}
+
+static void on_lookup(struct placing *placing, const struct tc_event *event)
+{
+    const struct tc_value *operand;
+
+    for (uint32_t pos = 0; (operand = tc_call_next_tensor(event->call, &pos));) {
+        const int kind = kind_of(operand);
+        if (kind == 1) {
+            placing->is_counted = true;
+            placing->columns = columns_of(operand);
+            placing->spot = tc_spot_of(event);
+        }
+        placing->is_other |= kind == 2;
+    }
+}
+
+static void on_root(const struct tc_hearing *h, struct placing *placing)
+{
+    const struct tc_call *call = h->event->call;
+    const struct tc_value *mask = tc_value_get(call->args, "attention_mask");
+    const bool is_left = is_padded_left(mask);
+    struct tc_place place;
+
+    if (!tc_is_training_forward(call) || placing->root != call->id + 1 ||
+        (!placing->is_counted && !placing->is_other) || (!is_left && !placing->is_apart))
+        return;
+    const bool is_wrong =
+        !placing->is_other && (placing->is_apart || columns_of(mask) == placing->columns);
+    placing->n = tc_in_a_row(placing->n, is_wrong);
+    tc_place_of(h->event, &place);
+    if (is_wrong)
+        tc_place_move(&place, &placing->spot);
+    if (!is_wrong || placing->n >= MIN_TIMES)
+        tc_answer_of(h, !is_wrong, (struct tc_example){.place = &place});
+}
+
+static void placed_judge(const struct tc_hearing *h)
+{
+    const struct tc_call *call = h->event->call, *root = tc_root_around(call);
+    struct placing *placing = tc_hearing_state(h);
+
+    if (call->is_root) {
+        on_root(h, placing);
+        return;
+    }
+    if (!root || !tc_is_training_forward(root))
+        return;
+    begin_root(placing, root);
+    if (call->role == TC_ROLE_OPERATOR)
+        on_operator(placing, call, root);
+    else if (tc_value_get(call->args, "padding_idx"))
+        on_lookup(placing, h->event);
+}
+
+const struct tc_relation_rule tc_rule_placed = {
+    TC_RULE(tc_rule_placed),
+    .form.name = "APIArg/placed",
+    .form.summary = "positions are counted from where a sample begins",
+    .form.fault = TC_FAULT_AT_BEGIN,
+    .form.hint = "Is the model given position_ids that begin with each sample, behind its padding?",
+    .form.needs_content = true,
+    .form.needs_operators = true,
+    .source.name = "placed",
+    .source.judged = "a forward for training that looks positions up, over rows that are padded on "
+                     "the left, or packed",
+    .source.looks_closely = true,
+    .source.process_size = sizeof(struct placing),
+    .source.release_process = placing_release,
+    TC_CLAIM_ROLES(TC_ROLE_FORWARD, TC_ROLE_FUNCTION, TC_ROLE_OPERATOR),
+    TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_F_INPUT, TC_SYM_IS, TC_SYM_APART_VALUE),
+    TC_CLAIM_ATOMS(TC_SYM_F_INPUT, TC_SYM_TRUE, TC_SYM_FALSE),
+    .claim.if_met = true,
+    .claim.support = TC_SUPPORT_RULE,
+    .claim.expected = "positions are counted from where a sample begins, where rows are padded on "
+                      "the left, or packed",
+    .claim.seen =
+        "positions were counted from the first column, over rows that are padded on the "
+        "left, or hold several samples that are kept apart, in a tenth forward in a row%p",
+    .at = TC_AT_ROOT | TC_AT(FUNCTION) | TC_AT(OPERATOR),
+    .judge = placed_judge,
+};

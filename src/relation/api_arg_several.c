@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_arg_several.c - APIArg/several: a spread is that of several numbers
+ *
+ * Rewards of a group, or features of a batch, are divided by their standard deviation. Taken along
+ * another dimension, or of the first answer alone, it is the spread of one number: zero, or none.
+ *
+ * An example for each call that has one result for each number that it was given, at a line that
+ * has called it in three steps, and for the first call at a line that has fewer. It is broken where
+ * the line has never had fewer: the last batch of an epoch may hold one row.
+ */
+#include "relation/one_claim.h"
+#include "relation/third_time.h"
+
+#include "replay/symbols.h"
+
+/* The calls of one function at one line. */
+struct line {
+    int64_t step;
+    uint64_t n_steps; /* with one result for each number */
+    bool has_several;
+};
+
+static void several_judge(const struct tc_hearing *h)
+{
+    const struct tc_call *call = h->event->call;
+    const struct tc_value *from = tc_first_tensor(call);
+    const uint32_t n = tc_count_elements(tc_value_get(from, "shape")),
+                   n_results = tc_count_elements(tc_value_get(call->end->value, "shape"));
+    const uint64_t key = (uint64_t)call->descriptor << 32 | tc_call_at(call);
+    struct line *line;
+
+    if (!n || !n_results || tc_call_at(call) == TC_SYM_EMPTY)
+        return;
+    line = tc_map_struct(tc_hearing_state(h), key, sizeof(*line));
+    if (n > n_results) {
+        if (!line->has_several)
+            tc_answer(h, true);
+        line->has_several = true;
+    } else if (!line->has_several) {
+        line->n_steps += !line->n_steps || line->step != call->step;
+        line->step = call->step;
+        if (line->n_steps >= TC_THIRD_TIME)
+            tc_answer(h, false);
+    }
+}
+
+const struct tc_relation_rule tc_rule_several = {
+    TC_RULE(tc_rule_several),
+    .form.name = "APIArg/several",
+    .form.summary = "a spread is that of several numbers",
+    .form.hint = "Is it taken along the dimension in which the numbers of a group stand?",
+    .form.fault = TC_FAULT_AT_BEGIN,
+    .form.needs_operators = true,
+    .source.name = "several",
+    .source.judged = "the call of a function of tensors at a line of the script",
+    .source.looks_closely = true,
+    .source.process_size = sizeof(struct tc_map),
+    .source.release_process = tc_release_map_of_structs,
+    TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_F_INPUT, TC_SYM_IS, TC_SYM_VARIED),
+    TC_CLAIM_ATOMS(TC_BLANK_CALL, TC_SYM_TRUE, TC_SYM_FALSE),
+    .claim.if_met = true,
+    .claim.calls = {TC_BLANK_CALL},
+    .claim.support = TC_SUPPORT_RULE,
+    .claim.expected = "%c is given several numbers for each that it returns",
+    .claim.seen = "it was given one number for each that it returns, in three steps or more: the "
+                  "spread of one number is none",
+    .at = TC_AT(OPERATOR) | TC_AT(FUNCTION),
+    .judge = several_judge,
+};
