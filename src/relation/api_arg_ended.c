@@ -7,7 +7,8 @@
  * episode is passed on, and the last reward of one is not its last.
  *
  * A step of an environment is a call of the script, or of a package, that returns a vector of
- * numbers and a boolean one of its shape: rewards, and which of them end an episode. Both are
+ * numbers and a boolean one of its shape, or one that was made of a boolean alone: rewards, and
+ * which of them end an episode. Both are
  * followed where lines put them into a list or a tensor, one for each step, take them out by
  * number, and compute with them. They meet where a line adds what was computed of a reward to what
  * was computed of a flag. An example for each line at which they have met ten times. It holds while
@@ -34,7 +35,7 @@ struct rows {
     struct stamp stamps[MAX_ROWS];
 };
 
-/* Where rewards and flags meet. */
+/* Where rewards and flags meet in a function. */
 struct line {
     uint64_t n, n_alike;
 };
@@ -43,7 +44,8 @@ struct line {
 struct ending {
     struct tc_map stamps; /* serial → struct stamp * */
     struct tc_map rows;   /* serial → struct rows * */
-    struct tc_map lines;  /* line → struct line * */
+    struct tc_map lines;  /* (function, line) → struct line * */
+    struct tc_map flags;  /* serials of numbers that were made of a boolean alone → 1 */
     uint64_t n_steps;     /* of environments */
 };
 
@@ -54,6 +56,7 @@ static void ending_release(void *of_process)
     tc_map_release_structs(&ending->stamps);
     tc_map_release_structs(&ending->rows);
     tc_map_release_structs(&ending->lines);
+    tc_map_release(&ending->flags);
 }
 
 static bool is_several(const struct tc_value *v)
@@ -81,13 +84,22 @@ static void keep(struct ending *ending, const struct tc_value *v, struct stamp s
 
 /* ---- where they come from ------------------------------------------------------------------- */
 
-static const struct tc_value *other_of_shape(const struct tc_value *list,
+static bool is_flag(const struct ending *ending, const struct tc_value *v)
+{
+    uint64_t one;
+
+    return is_several(v) && (tc_is_of_dtype(tc_value_get(v, "dtype"), "bool") ||
+                             tc_map_get(&ending->flags, (uint64_t)tc_serial_of(v), &one));
+}
+
+static const struct tc_value *other_of_shape(const struct ending *ending,
+                                             const struct tc_value *list,
                                              const struct tc_value *flag)
 {
     const struct tc_value *shape = tc_value_get(flag, "shape");
 
     for (uint32_t i = 0; i < list->n; i++)
-        if (is_several(&list->items[i]) &&
+        if (is_several(&list->items[i]) && !is_flag(ending, &list->items[i]) &&
             tc_is_of_dtype(tc_value_get(&list->items[i], "dtype"), "float") &&
             tc_operand_is_same_shape(tc_value_get(&list->items[i], "shape"), shape))
             return &list->items[i];
@@ -103,8 +115,7 @@ static void on_environment(struct ending *ending, const struct tc_value *returne
         return;
     for (uint32_t i = 0; i < returned->n; i++) {
         const struct tc_value *flag = &returned->items[i];
-        if (!is_several(flag) || !tc_is_of_dtype(tc_value_get(flag, "dtype"), "bool") ||
-            !(reward = other_of_shape(returned, flag)))
+        if (!is_flag(ending, flag) || !(reward = other_of_shape(ending, returned, flag)))
             continue;
         ending->n_steps++;
         keep(ending, reward, (struct stamp){.reward = ending->n_steps});
@@ -164,29 +175,31 @@ static const struct tc_value *index_of(const struct tc_call *call)
     return index ? index : tc_value_get(call->args, "indices");
 }
 
-/* All operands together; whether a reward meets a flag. */
-static bool meet(const struct tc_hearing *h, struct ending *ending, struct stamp *out)
+/* What is known of the operands together, and of what is made of them; whether a reward meets a
+ * flag. */
+static bool meet(const struct ending *ending, const struct tc_call *call, struct stamp *met,
+                 struct stamp *made)
 {
-    const struct tc_call *call = h->event->call;
     const struct tc_value *operand = call->self;
-    struct stamp all = {0};
-    uint32_t pos = 0;
-    bool has_met = false;
+    uint32_t pos = 0, n = 0, n_flags = 0, n_rewards = 0;
 
+    *met = (struct stamp){0};
     do {
         const struct stamp stamp = stamp_of(ending, operand);
-        has_met |= (all.reward && !all.flag && stamp.flag && !stamp.reward) ||
-                   (all.flag && !all.reward && stamp.reward && !stamp.flag);
-        all.reward = stamp.reward ? stamp.reward : all.reward;
-        all.flag = stamp.flag ? stamp.flag : all.flag;
+        n += tc_value_get(operand, "shape") != NULL;
+        n_rewards += stamp.reward > 0;
+        n_flags += stamp.flag > 0;
+        met->reward = stamp.reward ? stamp.reward : met->reward;
+        met->flag = stamp.flag ? stamp.flag : met->flag;
     } while ((operand = tc_call_next_tensor(call, &pos)));
-    *out = all;
-    return has_met;
+    *made = (struct stamp){n == 1 ? met->reward : 0, n_flags == 1 && !n_rewards ? met->flag : 0};
+    return n_rewards == 1 && n_flags == 1;
 }
 
 static void on_met(const struct tc_hearing *h, struct ending *ending, struct stamp stamp)
 {
-    struct line *line = tc_map_struct(&ending->lines, tc_call_at(h->event->call), sizeof(*line));
+    const uint64_t key = (uint64_t)h->event->call->descriptor << 32 | tc_call_at(h->event->call);
+    struct line *line = tc_map_struct(&ending->lines, key, sizeof(*line));
 
     line->n++;
     line->n_alike += stamp.reward == stamp.flag;
@@ -201,7 +214,7 @@ static void on_operator(const struct tc_hearing *h, struct ending *ending)
                           *given = tc_value_get(call->args, "value");
     const int64_t i = first_of(index_of(call));
     struct rows *rows = rows_of(ending, call->self, false);
-    struct stamp stamp;
+    struct stamp stamp, made;
 
     for (uint32_t k = 0; call->args && k < call->args->n; k++)
         if ((list = &call->args->members[k].value)->kind == TC_VALUE_ARRAY && list->n > 1)
@@ -214,10 +227,18 @@ static void on_operator(const struct tc_hearing *h, struct ending *ending)
             keep(ending, value, rows->stamps[i]);
         return;
     }
-    if (meet(h, ending, &stamp))
+    if (meet(ending, call, &stamp, &made))
         on_met(h, ending, stamp);
-    else if (!stamp.reward || !stamp.flag)
-        keep(ending, value, stamp);
+    keep(ending, value, made);
+}
+
+/* Numbers are made of a boolean. */
+static void note_flag(struct ending *ending, const struct tc_call *call)
+{
+    if (tc_is_of_dtype(tc_value_get(call->self, "dtype"), "bool") &&
+        tc_is_of_dtype(tc_value_get(call->end->value, "dtype"), "float") &&
+        !tc_call_next_tensor(call, &(uint32_t){0}))
+        tc_map_remember(&ending->flags, MAX_KNOWN, (uint64_t)tc_serial_of(call->end->value), 1);
 }
 
 static void ended_judge(const struct tc_hearing *h)
@@ -227,7 +248,9 @@ static void ended_judge(const struct tc_hearing *h)
 
     if (call->role == TC_ROLE_OWN || call->role == TC_ROLE_PACKAGE)
         on_environment(ending, call->end->value);
-    else if (ending->n_steps)
+    else
+        note_flag(ending, call);
+    if (ending->n_steps && call->role != TC_ROLE_OWN && call->role != TC_ROLE_PACKAGE)
         on_operator(h, ending);
 }
 
@@ -239,17 +262,17 @@ const struct tc_relation_rule tc_rule_ended = {
     .form.hint = "Is the flag that of the step that gave the reward?",
     .form.needs_operators = true,
     .source.name = "ended",
-    .source.judged = "a line that adds a reward to what an end of an episode has masked, from its "
-                     "tenth time on",
+    .source.judged = "a function that is given a reward and what the end of an episode has masked, "
+                     "from the tenth time at its line on",
     .source.looks_closely = true,
     .source.process_size = sizeof(struct ending),
     .source.release_process = ending_release,
-    TC_CLAIM_ROLES(TC_ROLE_OWN, TC_ROLE_OPERATOR),
     TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_VALUE, TC_SYM_IS, TC_SYM_NEXT),
-    TC_CLAIM_ATOMS(TC_SYM_VALUE, TC_SYM_TRUE, TC_SYM_FALSE),
+    TC_CLAIM_ATOMS(TC_BLANK_CALL, TC_SYM_TRUE, TC_SYM_FALSE),
     .claim.if_met = true,
+    .claim.calls = {TC_BLANK_CALL},
     .claim.support = TC_SUPPORT_RULE,
-    .claim.expected = "a reward is joined with the end of an episode of its own step",
+    .claim.expected = "%c joins a reward with the end of an episode of its own step",
     .claim.seen = "rewards were joined with flags of other steps of the environment: where an "
                   "episode ends, the value of the next one is passed on%p",
     .at = TC_AT(OWN) | TC_AT(PACKAGE) | TC_AT(OPERATOR) | TC_AT(FUNCTION),

@@ -7,8 +7,8 @@
  * sample is taught at other places than those where it stands in use, alone and without padding.
  *
  * Positions are whole numbers from zero on, one for each column, that an embedding is given; all
- * rows have the same. A row is padded on the left if the model's `attention_mask` ends with ones
- * and does not begin with them. Samples are kept apart where the numbers of samples that the model
+ * rows have the same. Rows are padded on the left if not all of the model's `attention_mask` begin
+ * with a one. Samples are kept apart where the numbers of samples that the model
  * is given are compared with themselves, each with each. An example for each root forward for
  * training with one of these that looks positions up. It holds where they are others, and is broken
  * from the tenth in a row on in which they are those of the columns. Positions that nobody looks
@@ -26,7 +26,7 @@
 struct placing {
     struct tc_map views; /* of what the open root forward was given: serial → serial of that */
     int64_t root;        /* id of the root forward that is looked at, from 1 on */
-    bool is_apart;       /* samples are kept apart in it */
+    int64_t apart;       /* over so many columns samples are kept apart in it; 0: nowhere */
     bool is_counted, is_other; /* by columns; begin anew, or later */
     int64_t columns;
     uint64_t n; /* in a row */
@@ -68,12 +68,11 @@ static int kind_of(const struct tc_value *tensor)
                : 0;
 }
 
-/* Some rows are padded on the left, and none on the right. */
+/* Do some rows begin with padding? */
 static bool is_padded_left(const struct tc_value *mask)
 {
     return tc_n_dimensions(mask) == 2 && number_of(mask, "min") == 0 &&
-           number_of(mask, "max") == 1 && number_of(mask, "last") == 1 &&
-           number_of(mask, "first") != 1;
+           number_of(mask, "max") == 1 && number_of(mask, "first") != 1;
 }
 
 static void begin_root(struct placing *placing, const struct tc_call *root)
@@ -81,7 +80,8 @@ static void begin_root(struct placing *placing, const struct tc_call *root)
     if (placing->root == root->id + 1)
         return;
     placing->root = root->id + 1;
-    placing->is_apart = placing->is_counted = placing->is_other = false;
+    placing->is_counted = placing->is_other = false;
+    placing->apart = 0;
     tc_map_clear(&placing->views);
 }
 
@@ -116,10 +116,10 @@ static void on_operator(struct placing *placing, const struct tc_call *call,
     if (!tc_value_get(call->self, "tensor") || !tc_value_get(value, "tensor"))
         return;
     if (tc_value_get(other, "tensor")) {
-        placing->is_apart |=
-            tc_is_of_dtype(tc_value_get(value, "dtype"), "bool") && n >= 2 &&
+        if (tc_is_of_dtype(tc_value_get(value, "dtype"), "bool") && n >= 2 &&
             tc_size_of(value, (uint32_t)n - 1) == tc_size_of(value, (uint32_t)n - 2) &&
-            origin == origin_of(placing, other) && is_given(root, origin);
+            origin == origin_of(placing, other) && is_given(root, origin))
+            placing->apart = tc_size_of(value, (uint32_t)n - 1);
     } else if (tc_count_elements(tc_value_get(value, "shape")) ==
                tc_count_elements(tc_value_get(call->self, "shape"))) {
         tc_map_remember(&placing->views, MAX_VIEWS, (uint64_t)tc_serial_of(value),
@@ -146,14 +146,13 @@ static void on_root(const struct tc_hearing *h, struct placing *placing)
 {
     const struct tc_call *call = h->event->call;
     const struct tc_value *mask = tc_value_get(call->args, "attention_mask");
-    const bool is_left = is_padded_left(mask);
+    const int64_t over = is_padded_left(mask) ? columns_of(mask) : placing->apart;
     struct tc_place place;
 
-    if (!tc_is_training_forward(call) || placing->root != call->id + 1 ||
-        (!placing->is_counted && !placing->is_other) || (!is_left && !placing->is_apart))
+    if (!tc_is_training_forward(call) || placing->root != call->id + 1 || !over ||
+        (!placing->is_counted && !placing->is_other))
         return;
-    const bool is_wrong =
-        !placing->is_other && (placing->is_apart || columns_of(mask) == placing->columns);
+    const bool is_wrong = placing->is_counted && placing->columns == over;
     placing->n = tc_in_a_row(placing->n, is_wrong);
     tc_place_of(h->event, &place);
     if (is_wrong)

@@ -29,7 +29,7 @@ struct shares {
 /* Of one process. */
 struct scoring {
     struct tc_map masks;  /* serials of numbers that were made of a mask alone → 1 */
-    struct tc_map scores; /* serials of what was made of scores and of a mask → 1 */
+    struct tc_map scores; /* what was made of scores and of a mask → struct tc_spot * where */
     struct tc_map shares; /* serial → struct shares * */
     uint64_t n;
 };
@@ -39,7 +39,7 @@ static void scoring_release(void *of_process)
     struct scoring *scoring = of_process;
 
     tc_map_release(&scoring->masks);
-    tc_map_release(&scoring->scores);
+    tc_map_release_structs(&scoring->scores);
     tc_map_release_structs(&scoring->shares);
 }
 
@@ -62,8 +62,9 @@ static bool is_of_numbers(const struct tc_value *tensor)
     return tc_is_of_dtype(tc_value_get(tensor, "dtype"), "float") && tc_n_dimensions(tensor) > 1;
 }
 
-static void on_operator(struct scoring *scoring, const struct tc_call *call)
+static void on_operator(struct scoring *scoring, const struct tc_event *event)
 {
+    const struct tc_call *call = event->call;
     const struct tc_value *value = call->end->value, *other = tc_value_get(call->args, "other"),
                           *only = tc_first_tensor(call);
     uint32_t pos = 0, n = only && only == call->self;
@@ -75,8 +76,10 @@ static void on_operator(struct scoring *scoring, const struct tc_call *call)
     if (n == 1 && is_mask(scoring, only) && !tc_value_get(call->args, "other"))
         tc_map_remember(&scoring->masks, MAX_KNOWN, (uint64_t)tc_serial_of(value), 1);
     if (n == 2 && tc_value_get(other, "tensor") &&
-        is_mask(scoring, call->self) != is_mask(scoring, other) && tc_requires_gradient(value))
-        tc_map_remember(&scoring->scores, MAX_KNOWN, (uint64_t)tc_serial_of(value), 1);
+        is_mask(scoring, call->self) != is_mask(scoring, other) && tc_requires_gradient(value) &&
+        scoring->scores.n < MAX_KNOWN)
+        *(struct tc_spot *)tc_map_struct(&scoring->scores, (uint64_t)tc_serial_of(value),
+                                         sizeof(struct tc_spot)) = tc_spot_of(event);
 }
 
 /* The shares are used: by a line that masks them, or by another one. */
@@ -114,21 +117,26 @@ static void scores_judge(const struct tc_hearing *h)
     const struct tc_call *call = h->event->call;
     struct scoring *scoring = tc_hearing_state(h);
     const struct tc_value *value = call->end->value, *first = tc_first_tensor(call);
+    const struct tc_spot *spot =
+        first ? tc_map_find(&scoring->scores, (uint64_t)tc_serial_of(first)) : NULL;
     struct shares *shares;
 
+    if (call->role == TC_ROLE_STEP)
+        tc_map_release_structs(&scoring->scores);
     if (!tc_value_get(value, "tensor") || tc_value_get(call->ctx, "grad"))
         return;
     if (scoring->shares.n)
         note_uses(h, scoring);
-    if (is_in(&scoring->scores, first) && tc_value_get(call->args, "dim") &&
+    if (spot && tc_value_get(call->args, "dim") &&
         tc_operand_is_same_shape(tc_value_get(first, "shape"), tc_value_get(value, "shape"))) {
         if (scoring->shares.n >= MAX_KNOWN)
             tc_map_release_structs(&scoring->shares);
         shares = tc_map_struct(&scoring->shares, (uint64_t)tc_serial_of(value), sizeof(*shares));
         shares->function = call->descriptor;
         tc_place_of(h->event, &shares->place);
+        tc_place_move(&shares->place, spot);
     } else if (call->role == TC_ROLE_OPERATOR) {
-        on_operator(scoring, call);
+        on_operator(scoring, h->event);
     }
 }
 
@@ -153,6 +161,6 @@ const struct tc_relation_rule tc_rule_scores = {
                       "multiplied",
     .claim.seen = "a mask was added to the scores, or multiplied with them, for the third time or "
                   "more: places that it leaves out keep a share",
-    .at = TC_AT(OPERATOR) | TC_AT(FUNCTION),
+    .at = TC_AT(OPERATOR) | TC_AT(FUNCTION) | TC_AT(STEP),
     .judge = scores_judge,
 };

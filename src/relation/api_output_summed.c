@@ -37,7 +37,7 @@ struct number {
 struct sum {
     int64_t value, a, b; /* b 0: a term without a graph */
     double term;
-    tc_sym at;
+    uint64_t at; /* its line, and how many of the line it is made of */
 };
 
 /* Of one line. */
@@ -52,8 +52,9 @@ struct line {
 struct summing {
     struct tc_map numbers; /* serial → struct number *, since the last step */
     struct tc_map left;    /* serial of what a sum had left → its line */
-    struct tc_map lines;   /* line → struct line * */
-    struct tc_map weighed; /* serials of numbers without a graph that a weight has multiplied */
+    struct tc_map lines;   /* at of sums → struct line * */
+    struct tc_map made;    /* number without a graph → struct tc_spot * of what made it of many */
+    struct tc_map weighed; /* the same of those that a weight has multiplied */
     struct sum sums[MAX_SUMS];
     size_t n_sums;
 };
@@ -65,7 +66,8 @@ static void summing_release(void *of_process)
     tc_map_release_structs(&summing->numbers);
     tc_map_release(&summing->left);
     tc_map_release_structs(&summing->lines);
-    tc_map_release(&summing->weighed);
+    tc_map_release_structs(&summing->made);
+    tc_map_release_structs(&summing->weighed);
 }
 
 /* ---- looking -------------------------------------------------------------------------------- */
@@ -80,29 +82,57 @@ static int64_t loss_in(const struct tc_value *tensor)
     return tc_is_loss_value(tensor) ? tc_serial_of(tensor) : 0;
 }
 
-/* A number without a graph, times a weight. */
-static void note_weighed(struct summing *summing, const struct tc_call *call)
+static void keep_spot(struct tc_map *map, const struct tc_value *value, struct tc_spot spot)
 {
-    const struct tc_value *value = call->end->value, *from = tc_first_tensor(call),
-                          *other = tc_value_get(call->args, "other");
-    double number, before, after;
-
-    if (!tc_value_number(tc_value_get(value, "value"), &after) ||
-        !tc_value_number(tc_value_get(from, "value"), &before) || tc_n_dimensions(value) ||
-        tc_requires_gradient(value) || !tc_value_number(other, &number) || number == 0 ||
-        number == 1 || number == -1 || !tc_is_near(before * number, after))
-        return;
-    tc_map_remember(&summing->weighed, MAX_NUMBERS, (uint64_t)tc_serial_of(value), 1);
+    if (map->n < MAX_NUMBERS)
+        *(struct tc_spot *)tc_map_struct(map, (uint64_t)tc_serial_of(value), sizeof(spot)) = spot;
 }
 
-static struct line *line_of(struct summing *summing, const struct tc_event *event)
+static const struct tc_spot *spot_of(const struct tc_map *map, const struct tc_value *number)
 {
-    const tc_sym at = tc_call_at(event->call);
-    struct line *line = tc_map_struct(&summing->lines, at, sizeof(*line));
+    return number ? tc_map_find(map, (uint64_t)tc_serial_of(number)) : NULL;
+}
 
-    if (!line->place.file)
-        tc_place_of(event, &line->place);
-    return line;
+/* A number without a graph: made of many, or of another one and a weight. */
+static void note_term(struct summing *summing, const struct tc_event *event)
+{
+    const struct tc_call *call = event->call;
+    const struct tc_value *value = call->end->value, *from = tc_first_tensor(call),
+                          *other = tc_value_get(call->args, "other");
+    const struct tc_spot *spot = spot_of(&summing->weighed, from);
+    double weight, before, after;
+
+    if (tc_n_dimensions(value) || tc_requires_gradient(value) ||
+        !tc_value_number(tc_value_get(value, "value"), &after))
+        return;
+    if (tc_n_dimensions(from) > 0)
+        keep_spot(&summing->made, value, tc_spot_of(event));
+    if (!tc_value_number(tc_value_get(from, "value"), &before) ||
+        !tc_value_number(other, &weight) || weight == 0 || weight == 1 || weight == -1 ||
+        !tc_is_near(before * weight, after))
+        return;
+    spot = spot ? spot : spot_of(&summing->made, from);
+    keep_spot(&summing->weighed, value, spot ? *spot : tc_spot_of(event));
+}
+
+/* A sum of a line: the first of it, or one that another of it is a part of. */
+static void keep_sum(struct summing *summing, const struct tc_event *event,
+                     const struct tc_spot *spot, struct sum sum)
+{
+    const tc_sym line = tc_call_at(event->call);
+    struct line *of;
+
+    sum.at = line;
+    for (size_t i = 0; i < summing->n_sums; i++)
+        if (summing->sums[i].value == sum.a && (tc_sym)summing->sums[i].at == line)
+            sum.at = summing->sums[i].at + ((uint64_t)1 << 32);
+    of = tc_map_struct(&summing->lines, sum.at, sizeof(*of));
+    if (!of->place.file) {
+        tc_place_of(event, &of->place);
+        if (spot)
+            tc_place_move(&of->place, spot);
+    }
+    summing->sums[summing->n_sums++] = sum;
 }
 
 /* A loss and a term that no gradient comes through. */
@@ -111,16 +141,15 @@ static void note_untaught(struct summing *summing, const struct tc_event *event,
     const struct tc_call *call = event->call;
     const struct tc_value *operand = call->self;
     uint32_t pos = 0;
+    const struct tc_spot *spot;
     double term;
-    uint64_t one;
 
     do {
         if (tc_value_get(operand, "tensor") && !tc_requires_gradient(operand) &&
-            tc_map_get(&summing->weighed, (uint64_t)tc_serial_of(operand), &one) &&
+            (spot = spot_of(&summing->weighed, operand)) &&
             tc_value_number(tc_value_get(operand, "value"), &term) && number_of(summing, loss)) {
-            summing->sums[summing->n_sums++] =
-                (struct sum){tc_serial_of(call->end->value), loss, 0, term, tc_call_at(call)};
-            line_of(summing, event);
+            keep_sum(summing, event, spot,
+                     (struct sum){tc_serial_of(call->end->value), loss, 0, term, 0});
             return;
         }
     } while ((operand = tc_call_next_tensor(call, &pos)));
@@ -135,7 +164,7 @@ static void on_call(struct summing *summing, const struct tc_event *event)
     uint32_t pos = 0, n = 0, n_tensors = tc_value_get(call->self, "tensor") != NULL;
 
     if (!value)
-        note_weighed(summing, call);
+        note_term(summing, event);
     if (!value || summing->numbers.n >= MAX_NUMBERS)
         return;
     if ((of[n] = loss_in(call->self)))
@@ -153,8 +182,7 @@ static void on_call(struct summing *summing, const struct tc_event *event)
         note_untaught(summing, event, of[0]);
     if (n < 2 || of[0] == of[1] || !number_of(summing, of[0]) || !number_of(summing, of[1]))
         return;
-    summing->sums[summing->n_sums++] = (struct sum){value, of[0], of[1], 0, tc_call_at(call)};
-    line_of(summing, event);
+    keep_sum(summing, event, NULL, (struct sum){value, of[0], of[1], 0, 0});
 }
 
 static void propagate(struct summing *summing, int64_t serial, unsigned depth)
@@ -210,6 +238,8 @@ static void on_step(struct summing *summing)
     }
     summing->n_sums = 0;
     tc_map_release_structs(&summing->numbers);
+    tc_map_release_structs(&summing->made);
+    tc_map_release_structs(&summing->weighed);
 }
 
 /* ---- judging -------------------------------------------------------------------------------- */

@@ -7,8 +7,8 @@
  * for one that was not initialised, all of it is drawn again, and the rows are lost.
  *
  * A weight has rows if a line has written a tensor of two dimensions or more into a part of it. An
- * example for each such weight: it holds where a model with gradients, or a step, comes next, and
- * is broken where an initialiser of the whole weight does.
+ * example for each such weight: it holds where a model is called, or a step, comes next, and is
+ * broken where an initialiser of the whole weight does.
  */
 #include "relation/one_claim.h"
 
@@ -19,7 +19,7 @@
 
 /* Of one process. */
 struct redrawing {
-    struct tc_map weights; /* serial → struct tc_place * of the last write */
+    struct tc_map weights; /* serial → struct tc_place * of the last write to a part of it */
 };
 
 static void redrawing_release(void *of_process)
@@ -32,7 +32,11 @@ static void on_rows(struct redrawing *redrawing, const struct tc_event *event)
     const struct tc_call *call = event->call;
     const struct tc_value *rows = tc_value_get(call->args, "value");
 
-    if (!tc_value_get(call->self, "tensor") || tc_n_dimensions(rows) < 2 ||
+    struct tc_place *place = tc_map_find(&redrawing->weights, (uint64_t)tc_serial_of(call->self));
+
+    if (place && tc_value_get(rows, "tensor"))
+        tc_place_of(event, place);
+    if (place || !tc_value_get(call->self, "tensor") || tc_n_dimensions(rows) < 2 ||
         tc_value_get(rows, "constant") ||
         tc_count_elements(tc_value_get(rows, "shape")) < MIN_ELEMENTS ||
         tc_count_elements(tc_value_get(rows, "shape")) >=
@@ -46,11 +50,12 @@ static void on_rows(struct redrawing *redrawing, const struct tc_event *event)
 static void on_init(const struct tc_hearing *h, struct redrawing *redrawing)
 {
     const uint64_t serial = (uint64_t)tc_serial_of(tc_first_tensor(h->event->call));
-    struct tc_place *place = tc_map_find(&redrawing->weights, serial);
+    struct tc_place *place = tc_map_find(&redrawing->weights, serial), init;
 
     if (!place)
         return;
-    tc_answer_of(h, false, (struct tc_example){.detail = place});
+    tc_place_of(h->event, &init);
+    tc_answer_of(h, false, (struct tc_example){.place = place, .detail = &init});
     tc_map_remove(&redrawing->weights, serial);
     tc_free(place);
 }

@@ -125,10 +125,10 @@ def find(tree, module):
     return found
 
 
-def _has(name):
-    """Is it a function of arrays or tensors, and none that writes to its own?"""
-    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
-    owners = (torch, getattr(torch, "Tensor", None), numpy, getattr(numpy, "ndarray", None))
+def _returns_another(name):
+    """Do tensors, arrays or functions of them have one of that name, which does not write to its own?"""
+    modules = [sys.modules.get(module) for module in ("torch", "torch.nn.functional", "numpy")]
+    owners = [getattr(modules[0], "Tensor", None), *modules[1:], getattr(modules[2], "ndarray", None)]
     return name and not name.endswith("_") and any(hasattr(owner, name) for owner in owners if owner is not None)
 
 
@@ -142,6 +142,6 @@ def thrown_away(tree, at):
     found = {}
     for node in ast.walk(tree):
         name = _called(node.value) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
-        if _has(name) and sum(isinstance(inner, ast.Call) and _called(inner) == name for inner in ast.walk(node)) == 1:
+        if _returns_another(name) and sum(isinstance(inner, ast.Call) and _called(inner) == name for inner in ast.walk(node)) == 1:
             found.update({f"{at}:{line}": {name: True} for line in range(node.lineno, node.end_lineno + 1)})
     return found

@@ -8,7 +8,7 @@ RULE = True
 ENVS = 4
 
 
-def train(folder, later=0, stored=0, flags=True, filled=False, horizon=12):
+def train(folder, later=0, stored=0, flags=True, filled=False, horizon=12, numbers=False):
     t = Trace(folder, operators=True)
     model = t.net("w")
     optimizer = t.optimizer(model)
@@ -16,6 +16,9 @@ def train(folder, later=0, stored=0, flags=True, filled=False, horizon=12):
     tensors = t.tensor(horizon + 1, ENVS), t.tensor(horizon + 1, ENVS, dtype="bool")
     for step in range(horizon):
         reward, end = t.tensor(ENVS), t.tensor(ENVS, dtype="bool" if flags else "int64")
+        if numbers:
+            flag, end = end, t.tensor(ENVS)
+            t.op("torch.Tensor.float", role="operator", at="train.py:9", self=flag, value=end)
         t.op("__main__.Env.step", role="own", at="train.py:20", self={"object": "__main__.Env", "id": 900}, value=[t.tensor(ENVS, 3), reward, end])
         rewards.append(reward)
         ends.append(end)
@@ -31,8 +34,10 @@ def train(folder, later=0, stored=0, flags=True, filled=False, horizon=12):
         t.op("torch.Tensor.__getitem__", role="operator", at="train.py:30", self=tensors[0], args={"indices": step}, value=reward)
         t.op("torch.Tensor.__getitem__", role="operator", at="train.py:31", self=tensors[1], args={"indices": place}, value=end)
         t.op("torch.Tensor.__rsub__", role="operator", at="train.py:31", self=end, args={"other": 1.0}, value=on)
-        t.op("torch.Tensor.__mul__", role="operator", at="train.py:32", self=t.tensor(ENVS), args={"other": on}, value=part)
-        t.op("torch.Tensor.__add__", role="operator", at="train.py:32", self=reward, args={"other": part}, value=delta)
+        t.op("torch.Tensor.mul", role="operator", at="train.py:32", self=t.tensor(ENVS), args={"other": on}, value=part)
+        t.op("torch.Tensor.add", role="operator", at="train.py:32", self=reward, args={"other": part}, value=delta)
+        # what the next state is worth is not passed on past the end of the step before
+        t.op("torch.Tensor.mul", role="operator", at="train.py:33", self=on, args={"other": rewards[min(step + 1, horizon - 1)]}, value=t.tensor(ENVS))
     t.train_step(model, optimizer)
     t.end()
 
@@ -55,6 +60,10 @@ def fine_nine(folder):
 
 def broken(folder):
     train(folder, later=1)
+
+
+def broken_as_numbers(folder):
+    train(folder, later=1, numbers=True)
 
 
 def broken_filled(folder):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Half of a second term is added to a loss. In the broken run it is computed from stored values, which have no graph. Right are a term with a gradient, one that
+"""Half of a second term is added to a loss, and a third one in the same line. In the broken run it is computed from stored values, which have no graph. Right are a term with a gradient, one that
 has none at first, a term that is added as it is, one that is always the same, and a sum that is not propagated."""
 from trace_writer import Trace
 
@@ -27,7 +27,10 @@ def train(folder, grad=False, weight=0.5, same=False, thaws=None, propagated=Tru
             t.op("torch.Tensor.__rmul__", role="operator", at="train.py:12", self=plain, args={"other": weight}, value=term)
         total = number(t, 1.0 + term["value"])
         t.op("torch.Tensor.__add__", role="operator", at="train.py:12", self=loss, args={"other": term}, value=total)
-        t.backward(model, of=total if propagated else loss)
+        third, whole = number(t, 0.1), number(t, 1.1 + term["value"])
+        t.op("torch.Tensor.mean", role="operator", at="train.py:11", self=t.tensor(8), value=third)
+        t.op("torch.Tensor.__add__", role="operator", at="train.py:12", self=total, args={"other": third}, value=whole)
+        t.backward(model, of=whole if propagated else loss)
         t.step(optimizer)
         t.cut()
     t.end()
