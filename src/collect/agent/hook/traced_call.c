@@ -27,9 +27,17 @@ struct batch_told {
     struct tc_map met; /* places */
 };
 
+/* A place that calls a function, or NULL for whatever it computes. */
+static uint64_t key_of(const struct tc_place_in_code *place, const struct tc_api *function)
+{
+    const uint64_t of_code = (uintptr_t)place->code, of_function = (uintptr_t)function;
+
+    return tc_hash_mix(of_code, (uint64_t)place->instruction, of_function);
+}
+
 /* Has enough been told of the batch that is being made, if one is, and of this place in it? */
 static bool is_batch_told(const struct tc_thread *thread, struct batch_told *told, unsigned max,
-                          uint64_t place)
+                          const struct tc_place_in_code *place, const struct tc_api *function)
 {
     const struct tc_open_call *items = thread->stack.items;
     bool is_new;
@@ -41,25 +49,18 @@ static bool is_batch_told(const struct tc_thread *thread, struct batch_told *tol
             tc_map_clear(&told->met);
         told->n = told->batch == items[i].id ? told->n : 0;
         told->batch = items[i].id;
-        (void)tc_map_at(&told->met, place, &is_new);
+        (void)tc_map_at(&told->met, key_of(place, function), &is_new);
         return ++told->n > max && !is_new;
     }
     return false;
 }
 
 /* Of the thread that trains alone. */
-static bool is_place_told(uint64_t place)
+static bool is_place_told(const struct tc_place_in_code *place)
 {
-    static struct tc_map counts; /* of the step: place → calls */
-    static int64_t step;
     static bool is_noted;
-    bool is_new;
 
-    if (tc_agent.step != step)
-        tc_map_clear(&counts);
-    step = tc_agent.step;
-    uint64_t *count = tc_map_at(&counts, place, &is_new);
-    if (++*count <= TC_ROLE_MAX_AT_A_PLACE)
+    if (tc_frames_count_at(place) <= TC_ROLE_MAX_AT_A_PLACE)
         return false;
     if (!is_noted)
         tc_agent_note("loop", "a place computes more in a step than is told of it", 0);
@@ -67,17 +68,14 @@ static bool is_place_told(uint64_t place)
     return true;
 }
 
-/* The place in a line of the user's that calls, as a key. */
-static bool find_place(struct tc_thread *thread, uint64_t *key)
+/* The place in a line of the user's that calls. */
+static bool find_place(struct tc_thread *thread, struct tc_place_in_code *place)
 {
-    struct tc_place_in_code place;
     bool is_user;
 
     thread->guard++;
-    is_user = tc_frames_user_place(&place);
+    is_user = tc_frames_user_place(place);
     thread->guard--;
-    if (is_user)
-        *key = tc_hash_mix((uintptr_t)place.code, (uint64_t)place.instruction, 0);
     return is_user;
 }
 
@@ -85,18 +83,19 @@ static bool find_place(struct tc_thread *thread, uint64_t *key)
 static bool is_own(struct tc_thread *thread)
 {
     static struct batch_told told = {.batch = -1};
-    uint64_t place;
+    struct tc_place_in_code place;
 
     if (tc_agent.worker || thread->number || !find_place(thread, &place))
         return false;
-    return !is_batch_told(thread, &told, TC_ROLE_MAX_IN_BATCH, place) && !is_place_told(place);
+    return !is_batch_told(thread, &told, TC_ROLE_MAX_IN_BATCH, &place, NULL) &&
+           !is_place_told(&place);
 }
 
 /* A function that the script defines, whoever calls it. */
 static bool is_of_script(struct tc_thread *thread, struct tc_api *api)
 {
     static struct batch_told told = {.batch = -1};
-    uint64_t place = 0;
+    struct tc_place_in_code place = {0};
 
     if (tc_agent.worker || thread->number || api->is_running)
         return false;
@@ -105,8 +104,7 @@ static bool is_of_script(struct tc_thread *thread, struct tc_api *api)
     if (api->n_told >= TC_ROLE_MAX_OF_A_FUNCTION)
         return false;
     (void)find_place(thread, &place);
-    if (is_batch_told(thread, &told, TC_ROLE_MAX_OWN_IN_BATCH,
-                      tc_hash_mix((uintptr_t)api, place, 0)))
+    if (is_batch_told(thread, &told, TC_ROLE_MAX_OWN_IN_BATCH, &place, api))
         return false;
     api->n_told++;
     return true;

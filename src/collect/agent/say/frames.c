@@ -203,6 +203,8 @@ struct caller {
     char *by;     /* `,"by":...`, or NULL where it is looked through */
     char *at;     /* `,"at":...`, or NULL where it is not the user's */
     size_t n_at;  /* bytes of it */
+    int64_t step; /* in which n_calls were made from there */
+    unsigned n_calls;
 };
 
 /* More are asked anew each time. */
@@ -236,7 +238,11 @@ static struct caller ask_caller(PyCodeObject *code, PyFrameObject *frame, int in
     const struct file *file = file_of(code, frame);
     const char *path = file->path;
     const bool has_by = file->owner && (path || !passes_on(code));
-    struct caller caller = {.code = code, .instruction = instruction, .is_over = path || has_by};
+    struct caller caller = {.code = code,
+                            .instruction = instruction,
+                            .is_over = path || has_by,
+                            .step = tc_agent.step,
+                            .n_calls = 1};
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     if (has_by) {
@@ -281,11 +287,16 @@ static struct {
     size_t i; /* in callers */
 } met;
 
+static size_t index_of(const struct caller *known)
+{
+    return (size_t)(known - callers.items);
+}
+
 static void note_met(const struct caller *known)
 {
     met.thread = PyThreadState_Get();
     met.moment = tc_agent.moment + 1;
-    met.i = (size_t)(known - callers.items);
+    met.i = index_of(known);
 }
 
 void tc_frames_forget_place(void)
@@ -310,20 +321,32 @@ bool tc_frames_user_place(struct tc_place_in_code *place)
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
     PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
     const int instruction = frame ? instruction_of(frame) : -1;
+    const struct caller *known = NULL;
     bool is_user = false, is_taken;
 
     if (code) {
-        const struct caller *known = known_caller(code, instruction, &is_taken);
-
+        known = known_caller(code, instruction, &is_taken);
         is_user = known ? known->at != NULL : file_of(code, frame)->path != NULL;
         if (known)
             note_met(known);
     }
     if (is_user)
-        *place = (struct tc_place_in_code){code, instruction};
+        *place = (struct tc_place_in_code){code, instruction, known ? index_of(known) : SIZE_MAX};
     Py_XDECREF(code);
     Py_XDECREF(frame);
     return is_user;
+}
+
+/* The first call from a place is counted when what is kept of it is made. */
+unsigned tc_frames_count_at(const struct tc_place_in_code *place)
+{
+    struct caller *caller = place->caller != SIZE_MAX ? &callers.items[place->caller] : NULL;
+
+    if (!caller)
+        return 1;
+    caller->n_calls = caller->step == tc_agent.step ? caller->n_calls + 1 : 1;
+    caller->step = tc_agent.step;
+    return caller->n_calls;
 }
 
 /* What is known of the frame's place; in *once, to be released, where it cannot be kept. */

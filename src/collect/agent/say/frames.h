@@ -20,8 +20,11 @@ void tc_frames_add_caller(struct tc_strbuf *out);
 struct tc_place_in_code {
     const PyCodeObject *code; /* borrowed, for comparison alone */
     int instruction;          /* -1 where the interpreter does not tell */
+    size_t caller;            /* the number of what is kept of it, or SIZE_MAX */
 };
 bool tc_frames_user_place(struct tc_place_in_code *place);
+/* How many calls from it were asked for in the current step, with this one. */
+unsigned tc_frames_count_at(const struct tc_place_in_code *place);
 /* The call that the place was asked for is not told: the next one has another. */
 void tc_frames_forget_place(void);
 
