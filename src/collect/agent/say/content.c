@@ -496,11 +496,10 @@ static bool is_shown(const struct tc_tensor *as)
     return as->n <= MAX_SHOWN;
 }
 
-bool tc_content_take(PyObject *tensor, const struct tc_tensor *as, struct tc_content_taken *out)
+bool tc_content_take(const struct tc_tensor *as, struct tc_content_taken *out)
 {
     if (!tc_look_is_here(as) || as->dtype->number == TC_NUMBER_OTHER)
         return false;
-    out->is_parameter = tc_tensor_is_parameter(tensor);
     if (is_shown(as))
         memcpy(out->bytes, as->address, size_of(as));
     return is_shown(as) || as->n > MAX_SUMMARIZED ||
@@ -508,11 +507,9 @@ bool tc_content_take(PyObject *tensor, const struct tc_tensor *as, struct tc_con
 }
 
 /* Of more elements nothing is told, but where they are all the same. */
-bool tc_content_is_as(PyObject *tensor, const struct tc_tensor *as,
-                      const struct tc_content_taken *taken)
+bool tc_content_is_as(const struct tc_tensor *as, const struct tc_content_taken *taken)
 {
     if (!is_shown(as))
         return as->n > MAX_SUMMARIZED || !tc_is_constant(as->address, as->n, as->dtype->item_size);
-    return memcmp(taken->bytes, as->address, size_of(as)) == 0 &&
-           (as->requires_grad || taken->is_parameter == tc_tensor_is_parameter(tensor));
+    return memcmp(taken->bytes, as->address, size_of(as)) == 0;
 }

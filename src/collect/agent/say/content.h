@@ -31,7 +31,6 @@ struct tc_asked {
  * tc_content_is_as() says so of what was taken then.
  */
 struct tc_content_taken {
-    bool is_parameter;
     unsigned char bytes[64]; /* all, of few elements */
 };
 bool tc_content_lasts(const struct tc_asked *asked);
@@ -39,9 +38,8 @@ bool tc_content_lasts(const struct tc_asked *asked);
 bool tc_content_is_batch(int64_t serial);
 size_t tc_content_n_batches(void);
 /* False where more is told than such few numbers. */
-bool tc_content_take(PyObject *tensor, const struct tc_tensor *as, struct tc_content_taken *out);
-bool tc_content_is_as(PyObject *tensor, const struct tc_tensor *as,
-                      const struct tc_content_taken *taken);
+bool tc_content_take(const struct tc_tensor *as, struct tc_content_taken *out);
+bool tc_content_is_as(const struct tc_tensor *as, const struct tc_content_taken *taken);
 
 /* Append the members. serial is that of the tensor, 0 if it has none. */
 void tc_content_add(struct tc_strbuf *out, PyObject *tensor, const struct tc_tensor *as,

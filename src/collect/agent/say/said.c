@@ -57,7 +57,7 @@ const struct tc_tensor *tc_said_again(struct tc_strbuf *out, PyObject *tensor)
     struct said *said = place_of(tensor);
 
     if (!is_read_as(tensor, said) || said->serial != tc_identity_tensor(tensor) || is_batch(said) ||
-        !tc_content_is_as(tensor, &said->as, &said->content))
+        !tc_content_is_as(&said->as, &said->content))
         return NULL;
     tc_strbuf_add(out, said->text, said->size);
     return &said->as;
@@ -81,7 +81,7 @@ void tc_said_keep(PyObject *tensor, int64_t serial, const struct tc_tensor *as,
     if (size > MAX_TEXT || tc_anew_always())
         return;
     said->tensor = NULL;
-    if (!tc_content_take(tensor, as, &said->content))
+    if (!tc_content_take(as, &said->content))
         return;
     said->tensor = tensor;
     said->type = Py_TYPE(tensor);

@@ -119,10 +119,11 @@ static bool is_marked(PyObject *tensor)
     return mark && dict && *dict && PyDict_GetItem(*dict, mark) == Py_True;
 }
 
+/* torch marks tensors of other classes alone: of its own it makes a Parameter. */
 bool tc_tensor_is_parameter(PyObject *object)
 {
     if (Py_TYPE(object) == torch.tensor)
-        return is_marked(object);
+        return false;
     if (torch.parameter && PyObject_TypeCheck(object, torch.parameter))
         return true;
     return tc_tensor_is(object) && is_marked(object);
