@@ -140,7 +140,7 @@ void tc_arguments_add(struct tc_strbuf *out, const struct tc_sig *sig,
     struct writer w = {
         .out = out, .sig = sig, .args = args, .asked = asked, .hides_rest = hides_rest};
 
-    tc_strbuf_adds(out, "\"args\":{");
+    tc_strbuf_adds(out, ",\"args\":{");
     for (size_t i = 0; i < sig->n; i++)
         add_param(&w, &sig->params[i]);
     add_positions(&w);

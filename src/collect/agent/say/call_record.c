@@ -137,7 +137,6 @@ static void add_operands(struct tc_strbuf *out, const struct tc_span *span)
         asked.is_unmade = false;
     }
     asked.is_named = tc_role_has(span->api->role, TC_TRAIT_APART);
-    tc_strbuf_addc(out, ',');
     tc_arguments_add(out, span->sig, &span->args, &asked, span->api->flags & TC_API_SECRET);
     tc_operands_add(out, &operands);
     tc_agent.stats = has_stats;
@@ -180,22 +179,28 @@ void tc_record_call(struct tc_thread *thread, const struct tc_span *span)
     tc_line_end(thread, thread->step_at);
 }
 
-/* head: the line up to the number of the call. */
-static inline struct tc_strbuf *begin_end(struct tc_thread *thread, const char *head,
-                                          const struct tc_span *span)
+/* The line of an end, with room for both numbers, up to what came of the call. */
+#define RETURNED "{\"type\":\"return\",\"id\":"
+#define RAISED   "{\"type\":\"raise\",\"id\":"
+#define AT       TC_SHORTHAND_NOUGHT ",\"t\":" TC_SHORTHAND_NOUGHT
+
+/* at_id: where the number of the call stands in head. */
+static inline struct tc_strbuf *begin_end(struct tc_thread *thread, const char *head, size_t size,
+                                          size_t at_id, int64_t id)
 {
     struct tc_strbuf *out = tc_line_begin(thread);
 
-    tc_strbuf_adds(out, head);
-    tc_shorthand_add_int(out, span->id);
-    tc_strbuf_adds(out, ",\"t\":");
-    tc_shorthand_add_int(out, tc_agent_now());
+    tc_strbuf_add(out, head, size);
+    tc_shorthand_set_int(out, at_id, id);
+    tc_shorthand_set_int(out, at_id + sizeof(AT) - 1 - TC_SHORTHAND_SIZE, tc_agent_now());
     return out;
 }
 
 void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyObject *result)
 {
-    struct tc_strbuf *out = begin_end(thread, "{\"type\":\"return\",\"id\":", span);
+    static const char head[] = RETURNED AT ",\"value\":";
+    struct tc_strbuf *out =
+        begin_end(thread, head, sizeof(head) - 1, sizeof(RETURNED) - 1, span->id);
     struct tc_asked asked = {.is_batch = span->api->role == TC_ROLE_DATA,
                              .is_drawn = span->api->role == TC_ROLE_DRAW,
                              .is_noise = span->api->flags & TC_API_NOISE,
@@ -205,7 +210,6 @@ void tc_record_return(struct tc_thread *thread, const struct tc_span *span, PyOb
 
     asked.content = tc_agent.content && !(span->api->flags & TC_API_UNWRITTEN);
     asked.is_lasting = tc_content_lasts(&asked);
-    tc_strbuf_adds(out, ",\"value\":");
     tc_encode_asked(out, result, NULL, &asked);
     if (span->api->flags & TC_API_ASK)
         tc_answers_add(out, span, result);
@@ -247,10 +251,10 @@ static void add_message(struct tc_strbuf *out, const struct tc_api *api, PyObjec
 void tc_record_raise(struct tc_thread *thread, const struct tc_span *span, PyObject *type,
                      PyObject *value)
 {
-    struct tc_strbuf *out = begin_end(thread, "{\"type\":\"raise\",\"id\":", span);
+    static const char head[] = RAISED AT ",\"exc\":";
+    struct tc_strbuf *out = begin_end(thread, head, sizeof(head) - 1, sizeof(RAISED) - 1, span->id);
     const char *name = type ? ((PyTypeObject *)type)->tp_name : "?";
 
-    tc_strbuf_adds(out, ",\"exc\":");
     tc_strbuf_add_json(out, name, strlen(name));
     add_message(out, span->api, message_of(value));
     tc_strbuf_adds(out, "}\n");

@@ -45,13 +45,17 @@ static void encode(struct encoder *e, PyObject *value);
 /* What nothing is asked of may be no line. */
 static void add_id(const struct encoder *e, int64_t serial)
 {
+    static const char asked[] = ",\"id\":" TC_SHORTHAND_NOUGHT;
+
     if (!serial)
         return;
-    tc_strbuf_adds(e->out, ",\"id\":");
-    if (e->asked)
-        tc_shorthand_add_int(e->out, serial);
-    else
+    if (e->asked) {
+        tc_strbuf_add(e->out, asked, sizeof(asked) - 1);
+        tc_shorthand_set_int(e->out, e->out->size - TC_SHORTHAND_SIZE, serial);
+    } else {
+        tc_strbuf_adds(e->out, ",\"id\":");
         tc_strbuf_add_int(e->out, serial);
+    }
 }
 
 /* ---- names of operands within others ---- */
@@ -157,7 +161,10 @@ static void encode_tensor_anew(struct encoder *e, PyObject *value)
     struct tc_tensor t;
 
     tc_strbuf_adds(e->out, "{\"tensor\":");
-    tc_strbuf_adds(e->out, class ? class->short_name : "\"?\"");
+    if (class)
+        tc_strbuf_add(e->out, class->short_name, class->n_short_name);
+    else
+        tc_strbuf_adds(e->out, "\"?\"");
     add_id(e, serial);
     if (is_named(e))
         tc_names_add(e->out, value, serial, true);

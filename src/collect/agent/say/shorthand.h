@@ -16,6 +16,8 @@
 
 #define TC_SHORTHAND_MARK '\x01'
 #define TC_SHORTHAND_SIZE (1 + sizeof(int64_t))
+/* In a constant text: a number that is to be set. */
+#define TC_SHORTHAND_NOUGHT "\x01\0\0\0\0\0\0\0\0"
 
 /* Only in a line, which goes to the sink. */
 static inline void tc_shorthand_add_int(struct tc_strbuf *line, int64_t n)

@@ -91,6 +91,7 @@ static struct tc_class *describe(PyTypeObject *type)
         goto fail;
     class->name = quoted(name);
     class->short_name = quoted(behind_dot(type->tp_name));
+    class->n_short_name = strlen(class->short_name);
     class->kind = (enum tc_class_kind)kind;
     class->opaque = opaque;
     class->dispatches = dispatches;

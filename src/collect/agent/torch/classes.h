@@ -18,6 +18,7 @@ struct tc_class {
     PyObject *ref;    /* weak reference to the type */
     char *name;       /* as JSON string */
     char *short_name; /* the part of the type's own name behind the last dot, as JSON string */
+    size_t n_short_name;
     enum tc_class_kind kind;
     bool opaque;              /* reading its attributes would run the user's code */
     bool dispatches;          /* a tensor that may have no memory of its own */
