@@ -8,6 +8,7 @@
  */
 #include "collect/agent/agent.h"
 
+#include "collect/agent/hook/own_names.h"
 #include "collect/agent/hook/policy.h"
 #include "collect/agent/hook/process.h"
 #include "collect/agent/hook/sampling.h"
@@ -104,7 +105,7 @@ static PyObject *watch(PyObject *self, PyObject *dict)
     (void)self;
     if (!PyDict_Check(dict))
         return PyErr_Format(PyExc_TypeError, "a dict");
-    tc_slots_watch(dict);
+    tc_own_names_watch(dict);
     Py_RETURN_NONE;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/map.h"
 #include "collect/agent/hook/calls.h"
+#include "collect/agent/hook/own_names.h"
 #include "collect/agent/hook/own_time.h"
 #include "collect/agent/hook/thunks.h"
 #include "collect/agent/hook/traced_call.h"
@@ -31,9 +32,25 @@ struct redirection {
 
 static struct tc_map by_callable;
 
+/* Those that were asked for last: few callables make up most calls. */
+#define N_LAST 64
+static struct near {
+    const PyObject *callable;
+    struct redirection *redirection;
+} last[N_LAST];
+
+static struct near *near_of(const PyObject *callable)
+{
+    return &last[(uintptr_t)callable / 16 % N_LAST];
+}
+
 static struct redirection *find_redirection(PyObject *callable)
 {
-    return tc_map_find(&by_callable, (uint64_t)(uintptr_t)callable);
+    struct near *near = near_of(callable);
+
+    if (near->callable != callable)
+        *near = (struct near){callable, tc_map_find(&by_callable, (uint64_t)(uintptr_t)callable)};
+    return near->redirection;
 }
 
 static vectorcallfunc *slot_of(PyObject *callable)
@@ -307,33 +324,6 @@ static bool is_event(const struct redirection *r, struct tc_thread *thread)
     return r->hook.api && tc_call_is_traced(thread, r->hook.api);
 }
 
-/* ---- names of the script's own ---- */
-
-static PyObject *watched; /* a dict that is looked at again when it has grown; or NULL */
-static Py_ssize_t n_watched;
-
-void tc_slots_watch(PyObject *dict)
-{
-    Py_XDECREF(watched);
-    watched = Py_NewRef(dict);
-    n_watched = PyDict_GET_SIZE(dict);
-}
-
-static void look_at_watched(struct tc_thread *thread)
-{
-    PyObject *done;
-
-    if (!watched || PyDict_GET_SIZE(watched) == n_watched || thread->number)
-        return;
-    n_watched = PyDict_GET_SIZE(watched);
-    thread->guard++;
-    done = tc_policy_call("look_at_own", NULL);
-    Py_XDECREF(done);
-    if (!done)
-        tc_agent_failed(NULL, "names of the script");
-    thread->guard--;
-}
-
 static PyObject *lead(struct redirection *r, PyObject *callable, PyObject *const *args,
                       size_t nargsf, PyObject *names)
 {
@@ -344,7 +334,7 @@ static PyObject *lead(struct redirection *r, PyObject *callable, PyObject *const
         return call_original(r, callable, args, nargsf, names);
     begin = tc_own_time_begin();
     if (is_event(r, thread)) {
-        look_at_watched(thread);
+        tc_own_names_look(thread);
         return call_traced(r, thread, begin, callable, args, nargsf, names);
     }
     if (r->hook.api)
@@ -384,9 +374,11 @@ static vectorcallfunc entrance_of(const struct tc_hook *hook)
 
 static PyObject *enter_from_thunk(void *context, PyObject *const *args, size_t n, PyObject *names)
 {
-    const struct redirection *r = context;
+    struct redirection *r = context;
 
-    return entrance_of(&r->hook)(r->keep, args, n, names);
+    if (tc_agent.is_skipped && entrance_of(&r->hook) == redirected_in_sampled)
+        return call_original(r, r->keep, args, n, names);
+    return lead(r, r->keep, args, n, names);
 }
 
 /*
@@ -468,6 +460,7 @@ void tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
         r->keep = Py_NewRef(callable);
     }
     tc_map_put(&by_callable, (uint64_t)(uintptr_t)callable, (uint64_t)(uintptr_t)r);
+    *near_of(callable) = (struct near){callable, r};
     if (slot)
         set_slot(callable, slot, entrance_of(hook));
 }

@@ -31,8 +31,6 @@ void tc_slot_redirect(PyObject *callable, const struct tc_hook *hook);
 /* Has it such a slot? */
 bool tc_slot_is_there(PyObject *callable);
 bool tc_slot_is_redirected(PyObject *callable);
-/* Whenever this dict has another size the policy is told, by look_at_own(). */
-void tc_slots_watch(PyObject *dict);
 /*
  * Redirect type[index], of a class that took it over from a C type. Classes with the same one may
  * follow, and the last hook stands for all. False where the type has another.

@@ -22,15 +22,14 @@
 #include "collect/agent/say/held.h"
 #include "collect/agent/say/lost.h"
 #include "collect/agent/say/reached.h"
-#include "collect/agent/say/shorthand.h"
+#include "collect/agent/say/write_out.h"
 #include "collect/thread.h"
 #include "trace/writer.h"
 
 #define TICK_NS   50000000L         /* how often waiting lines are fetched */
 #define WAKE_SIZE ((size_t)1 << 18) /* bytes that are fetched at once */
-#define FIRST_SIZE                                                                \
-    (2 * WAKE_SIZE) /* of the buffers: growing, they are copied by whoever trains \
-                     */
+/* Of the buffers: growing, they are copied by whoever trains. */
+#define FIRST_SIZE   (2 * WAKE_SIZE)
 #define RETRY_NS     UINT64_C(100000000)  /* after a failed write; doubled with each further one */
 #define MAX_RETRY_NS UINT64_C(5000000000) /* up to this */
 #define LAST_TRIES   20                   /* at the end of the process, RETRY_NS apart */
@@ -42,8 +41,9 @@ struct sink {
     pthread_t thread;
     struct tc_sink_config config;
     struct tc_writer *writer;
-    struct tc_strbuf lines;   /* not yet fetched */
-    struct tc_strbuf written; /* what is being written, its numbers in digits */
+    struct tc_strbuf lines;  /* not yet fetched */
+    size_t room;             /* bytes that may be added to them without a further look */
+    struct tc_strbuf digits; /* what is being written */
     struct tc_held held_lines;
     bool held, open, stopping, failed;
     uint64_t retry_ns, retry_at_ns; /* 0: the last write succeeded; lines wait meanwhile */
@@ -65,6 +65,13 @@ static struct sink sink;
 static atomic_uint rescue_wanted;
 static atomic_uint rescue_served;
 
+/* Whoever has the lock may change what makes room. */
+static void lock(void)
+{
+    pthread_mutex_lock(&sink.lock);
+    sink.room = 0;
+}
+
 /* What went wrong ends the trace, never the training; and a passing trouble not even that. */
 static void fail(const struct tc_error *err)
 {
@@ -78,32 +85,6 @@ static void fail(const struct tc_error *err)
     if (sink.retry_ns > MAX_RETRY_NS)
         sink.retry_ns = MAX_RETRY_NS;
     sink.retry_at_ns = tc_clock_ns() + sink.retry_ns;
-}
-
-/* However many wait, few at a time have their numbers in digits. What fails is tried again with
- * each further one, and kept by the writer. */
-static enum tc_status add_lines(const struct tc_strbuf *lines, struct tc_error *err)
-{
-    enum tc_status status = TC_OK;
-
-    for (size_t at = 0; at < lines->size;) {
-        tc_strbuf_reset(&sink.written);
-        at += tc_shorthand_write_out(&sink.written, lines->text + at, lines->size - at, WAKE_SIZE);
-        status =
-            tc_writer_add(sink.writer, sink.written.text, sink.written.size, tc_clock_ns(), err);
-    }
-    return status;
-}
-
-/* Called without the lock; what came of it is settled with it. */
-static enum tc_status write_lines(const struct tc_strbuf *lines, bool flush, struct tc_error *err)
-{
-    enum tc_status status = add_lines(lines, err);
-
-    if (status == TC_OK)
-        status = flush ? tc_writer_flush(sink.writer, err)
-                       : tc_writer_tick(sink.writer, tc_clock_ns(), err);
-    return status;
 }
 
 static void settle(enum tc_status status, const struct tc_error *err)
@@ -167,9 +148,9 @@ static void serve(struct tc_strbuf *mine)
     sink.busy = true;
     pthread_mutex_unlock(&sink.lock);
     if (may_write)
-        status = write_lines(mine, flush, &err);
+        status = tc_write_out(sink.writer, &sink.digits, mine, flush, &err);
     tc_strbuf_reset(mine);
-    pthread_mutex_lock(&sink.lock);
+    lock();
     if (may_write)
         settle(status, &err);
     sink.busy = false;
@@ -194,7 +175,7 @@ static void fetch_late(void)
         return;
     pthread_mutex_unlock(&sink.lock);
     sink.config.serve();
-    pthread_mutex_lock(&sink.lock);
+    lock();
 }
 
 static void *run(void *unused)
@@ -203,7 +184,7 @@ static void *run(void *unused)
 
     (void)unused;
     tc_strbuf_reserve(&mine, FIRST_SIZE);
-    pthread_mutex_lock(&sink.lock);
+    lock();
     while (!sink.stopping || (sink.lines.size && !sink.retry_ns)) {
         if (!has_request() && sink.lines.size < WAKE_SIZE)
             tc_thread_wait(&sink.work, &sink.lock, TICK_NS);
@@ -238,14 +219,14 @@ static void stop_thread(void)
 {
     bool was_running;
 
-    pthread_mutex_lock(&sink.lock);
+    lock();
     was_running = sink.running;
     sink.stopping = true;
     pthread_cond_signal(&sink.work);
     pthread_mutex_unlock(&sink.lock);
     if (was_running)
         pthread_join(sink.thread, NULL);
-    pthread_mutex_lock(&sink.lock);
+    lock();
     sink.stopping = sink.running = false;
     tell_done(); /* who waits meanwhile starts another thread */
     pthread_mutex_unlock(&sink.lock);
@@ -288,13 +269,13 @@ static void wait_done(void)
     pthread_cond_signal(&sink.work);
     pthread_mutex_unlock(&sink.lock);
     state = sink.config.wait_begin ? sink.config.wait_begin() : NULL;
-    pthread_mutex_lock(&sink.lock);
+    lock();
     while (round == sink.rounds)
         pthread_cond_wait(&sink.done, &sink.lock);
     pthread_mutex_unlock(&sink.lock);
     if (sink.config.wait_end)
         sink.config.wait_end(state);
-    pthread_mutex_lock(&sink.lock);
+    lock();
 }
 
 /* Lines that are held cannot be written, so they are let through. */
@@ -362,15 +343,39 @@ static void put_line(const char *line, size_t size, size_t step_at)
         pthread_cond_signal(&sink.work);
 }
 
+/* Where nothing but waiting lines is to be seen to, up to the next waking. */
+static size_t room_left(void)
+{
+    const size_t most = sink.config.limit < WAKE_SIZE ? sink.config.limit : WAKE_SIZE;
+    const bool is_plain = sink.running && !sink.held && !sink.paused && !sink.failed &&
+                          !sink.retry_ns && !sink.lost.n;
+
+    return is_plain && sink.lines.size < most ? most - sink.lines.size : 0;
+}
+
+/* Called with the lock held. */
+static void put(const char *line, size_t size, size_t step_at)
+{
+    sink.room = 0;
+    if (sink.failed || !make_room(size))
+        count_lost(line, step_at);
+    else
+        put_line(line, size, step_at);
+    sink.room = room_left();
+}
+
 void tc_sink_put(const char *line, size_t size, size_t step_at)
 {
     if (!sink.open)
         return;
     pthread_mutex_lock(&sink.lock);
-    if (sink.failed || !make_room(size))
-        count_lost(line, step_at);
-    else
-        put_line(line, size, step_at);
+    if (size < sink.room) {
+        tc_strbuf_add(&sink.lines, line, size);
+        sink.room -= size;
+        sink.stats.records++;
+    } else {
+        put(line, size, step_at);
+    }
     pthread_mutex_unlock(&sink.lock);
 }
 
@@ -378,7 +383,7 @@ void tc_sink_put_last(const char *line, size_t size)
 {
     if (!sink.open)
         return;
-    pthread_mutex_lock(&sink.lock);
+    lock();
     if (!sink.failed)
         put_line(line, size, 0);
     pthread_mutex_unlock(&sink.lock);
@@ -388,7 +393,7 @@ void tc_sink_put_late(const char *line, size_t size, size_t step_at)
 {
     if (!sink.open)
         return;
-    pthread_mutex_lock(&sink.lock);
+    lock();
     if (sink.failed || (is_full(size) && drops()))
         count_lost(line, step_at);
     else
@@ -400,7 +405,7 @@ void tc_sink_wait_for_room(void)
 {
     if (!sink.open)
         return;
-    pthread_mutex_lock(&sink.lock);
+    lock();
     make_room(0);
     pthread_mutex_unlock(&sink.lock);
 }
@@ -409,7 +414,7 @@ void tc_sink_hold(void)
 {
     if (!sink.open)
         return;
-    pthread_mutex_lock(&sink.lock);
+    lock();
     sink.held = true;
     pthread_mutex_unlock(&sink.lock);
 }
@@ -423,7 +428,7 @@ void tc_sink_drop_calls(void)
 {
     if (!sink.open)
         return;
-    pthread_mutex_lock(&sink.lock);
+    lock();
     sink.stats.records -= tc_held_drop_calls(&sink.held_lines);
     pthread_mutex_unlock(&sink.lock);
 }
@@ -441,7 +446,7 @@ void tc_sink_release(const char *lines, size_t size)
 {
     if (!sink.held)
         return;
-    pthread_mutex_lock(&sink.lock);
+    lock();
     if (size) {
         tc_strbuf_add(&sink.lines, lines, size);
         sink.stats.records += count_lines(lines, size);
@@ -457,7 +462,7 @@ void tc_sink_flush(void)
 
     if (!sink.open)
         return;
-    pthread_mutex_lock(&sink.lock);
+    lock();
     ticket = ++sink.wanted;
     while (!sink.failed && !sink.paused && (int)(sink.served - ticket) < 0)
         wait_done();
@@ -471,7 +476,7 @@ void tc_sink_pause(void)
 
     if (!sink.open)
         return;
-    pthread_mutex_lock(&sink.lock);
+    lock();
     sink.paused = true;
     pthread_mutex_unlock(&sink.lock);
     state = sink.config.wait_begin ? sink.config.wait_begin() : NULL;
@@ -486,7 +491,7 @@ void tc_sink_resume(void)
 {
     if (!sink.open)
         return;
-    pthread_mutex_lock(&sink.lock);
+    lock();
     sink.paused = false;
     pthread_mutex_unlock(&sink.lock);
 }
@@ -499,7 +504,7 @@ static void drain(void)
 
     tc_reached_fetched(&sink.reached, &sink.lines, sink.stats.records);
     for (unsigned i = 0; !sink.failed && i < LAST_TRIES; i++) {
-        settle(write_lines(&sink.lines, true, &err), &err);
+        settle(tc_write_out(sink.writer, &sink.digits, &sink.lines, true, &err), &err);
         tc_strbuf_reset(&sink.lines); /* the writer has them */
         if (!sink.retry_ns)
             break;
@@ -538,7 +543,7 @@ void tc_sink_close(void)
     if (!sink.open)
         return;
     tc_sink_release(NULL, 0);
-    pthread_mutex_lock(&sink.lock);
+    lock();
     sink.paused = false;
     if (!sink.failed)
         add_lost();
@@ -552,7 +557,7 @@ void tc_sink_close(void)
     close_writer();
     count_missing();
     tc_strbuf_release(&sink.lines);
-    tc_strbuf_release(&sink.written);
+    tc_strbuf_release(&sink.digits);
     tc_held_release(&sink.held_lines);
 }
 
@@ -561,7 +566,7 @@ void tc_sink_abandon(void)
     if (sink.writer)
         tc_writer_abandon(sink.writer);
     tc_strbuf_release(&sink.lines);
-    tc_strbuf_release(&sink.written);
+    tc_strbuf_release(&sink.digits);
     tc_held_release(&sink.held_lines);
     memset(&sink, 0, sizeof(sink));
 }
@@ -587,7 +592,7 @@ void tc_sink_stats(struct tc_sink_stats *out)
     bool is_shared = sink.open; /* else there is no thread, and perhaps no lock yet */
 
     if (is_shared)
-        pthread_mutex_lock(&sink.lock);
+        lock();
     *out = sink.stats;
     out->records += is_shared && sink.lost.n && !sink.held; /* the note of that comes first */
     if (is_shared)
