@@ -14,6 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "collect/agent/torch/torch.h"
 
 #define MAX_WORDS   32
@@ -40,7 +41,8 @@ static struct {
     size_t dims, offset, n; /* behind dims stand sizes and strides, behind n what makes the kind */
     size_t data;            /* of a StorageImpl */
     size_t grad_fn;         /* of an AutogradMeta */
-    size_t flag; /* the byte of it that says whether a leaf wants a gradient, 0: unknown */
+    size_t flag;      /* the byte of it that says whether a leaf wants a gradient, 0: unknown */
+    size_t n_printed; /* words from dims to those of the kind, 0: the offset lies elsewhere */
 } at;
 
 struct kind {
@@ -272,6 +274,13 @@ static bool are_unlike(PyObject *tensors)
     return n <= MAX_SAMPLES;
 }
 
+static size_t n_printed(void)
+{
+    const bool is_printed = at.dims <= at.offset && at.offset < at.n;
+
+    return is_printed && at.n + 3 - at.dims <= TC_LAYOUT_WORDS ? at.n + 3 - at.dims : 0;
+}
+
 bool tc_layout_find(PyObject *told, PyObject *unlike)
 {
     struct sample samples[MAX_SAMPLES];
@@ -279,6 +288,7 @@ bool tc_layout_find(PyObject *told, PyObject *unlike)
     memset(kinds, 0, sizeof(kinds));
     at.is_known = take_samples(told, samples) &&
                   find_all(samples, (size_t)PyTuple_GET_SIZE(told)) && are_unlike(unlike);
+    at.n_printed = at.is_known ? n_printed() : 0;
     return at.is_known;
 }
 
@@ -376,21 +386,12 @@ bool tc_layout_view(PyObject *tensor, struct tc_dlpack_view *out)
     return kind && read_view(impl, kind, out);
 }
 
-/* From dims to the words of the kind, where the offset lies between; else 0. */
-static size_t n_printed(void)
-{
-    const bool is_printed = at.dims <= at.offset && at.offset < at.n;
-
-    return is_printed && at.n + 3 - at.dims <= TC_LAYOUT_WORDS ? at.n + 3 - at.dims : 0;
-}
-
 bool tc_layout_take(PyObject *tensor, struct tc_layout_print *out)
 {
     const void *impl = impl_of(tensor);
-    const size_t n = n_printed();
     enum tc_answer grad;
 
-    if (!impl || !n || !kind_of(impl) || word_of(impl, at.dims) > N_INLINE ||
+    if (!impl || !at.n_printed || !kind_of(impl) || word_of(impl, at.dims) > N_INLINE ||
         !pointer_at(impl, at.storage))
         return false;
     grad = requires_grad(impl);
@@ -398,7 +399,8 @@ bool tc_layout_take(PyObject *tensor, struct tc_layout_print *out)
     out->storage = pointer_at(impl, at.storage);
     out->data = pointer_at(out->storage, at.data);
     out->requires_grad = grad;
-    memcpy(out->words, (const char *)impl + at.dims * sizeof(uint64_t), n * sizeof(uint64_t));
+    memcpy(out->words, (const char *)impl + at.dims * sizeof(uint64_t),
+           at.n_printed * sizeof(uint64_t));
     return grad != TC_ANSWER_UNKNOWN && out->data;
 }
 
@@ -409,25 +411,23 @@ bool tc_layout_is_as(PyObject *tensor, const struct tc_layout_print *print)
     return impl && impl == print->impl && pointer_at(impl, at.storage) == print->storage &&
            pointer_at(print->storage, at.data) == print->data &&
            memcmp((const char *)impl + at.dims * sizeof(uint64_t), print->words,
-                  n_printed() * sizeof(uint64_t)) == 0 &&
+                  at.n_printed * sizeof(uint64_t)) == 0 &&
            requires_grad(impl) == print->requires_grad;
 }
 
 bool tc_layout_is_like(const struct tc_layout_print *a, const struct tc_layout_print *b)
 {
     return a->requires_grad == b->requires_grad &&
-           memcmp(a->words, b->words, n_printed() * sizeof(uint64_t)) == 0;
+           memcmp(a->words, b->words, at.n_printed * sizeof(uint64_t)) == 0;
 }
 
 /* Of the sizes, the number of elements and the kind. */
 uint64_t tc_layout_hash(const struct tc_layout_print *print)
 {
-    const uint64_t *end = print->words + n_printed();
-    uint64_t hash = end[-3] ^ end[-2] ^ end[-1] << 7 ^ print->requires_grad;
+    const uint64_t *end = print->words + at.n_printed;
+    const uint64_t of_kind = end[-3] ^ end[-2] ^ end[-1] << 7 ^ print->requires_grad;
 
-    for (size_t i = 1; i <= N_INLINE; i++)
-        hash = hash * 31 + print->words[i];
-    return hash ^ hash >> 6;
+    return tc_hash_mix(of_kind, print->words[1], print->words[2] ^ print->words[3] << 32);
 }
 
 /* DLPack may call the stride of a dimension of one element otherwise. */
