@@ -19,16 +19,16 @@ BIN = pathlib.Path(os.environ["TRAINCHECK_BIN"])
 # {kind: (in the thread that calls, in all)}: a tenth above what was counted with CPython 3.11 and torch 2.13; in all a quarter
 # above the most, as it varies how many frames of the trace are packed meanwhile.
 BOUNDS = {
-    "Python function: F.dropout": (6100, 23000),
-    "builtin: torch.ones_like": (5300, 19500),
-    "method: Tensor.zero_": (3700, 14500),
-    "layer: nn.Identity": (6200, 21500),
-    "layer with a function: nn.Linear": (13900, 51000),
-    "operator: x + x": (6100, 21500),
-    "operator beside forwards: x + x": (6100, 25500),
-    "operator: torch.neg": (8200, 21500),
-    "function of numpy: numpy.mean": (6300, 20000),
-    "function of the script": (4700, 18500),
+    "Python function: F.dropout": (5500, 23000),
+    "builtin: torch.ones_like": (4800, 19500),
+    "method: Tensor.zero_": (3300, 14500),
+    "layer: nn.Identity": (5700, 21500),
+    "layer with a function: nn.Linear": (13100, 51000),
+    "operator: x + x": (5600, 21500),
+    "operator beside forwards: x + x": (5600, 25500),
+    "operator: torch.neg": (7700, 21500),
+    "function of numpy: numpy.mean": (5800, 20000),
+    "function of the script": (4300, 18500),
 }
 
 
