@@ -381,7 +381,7 @@ p = subprocess.Popen([sys.executable, {str(child)!r}])
 time.sleep(4); p.kill(); p.wait(); print("done")
 """
         run = self.trace(text)
-        self.assertEqual((run.code, run.out), (0, "done\n"))
+        self.assertEqual((run.code, run.out), (0, "done\n"), run.said)
         self.assert_counted(run)
 
     @unittest.skipUnless(FAILING_DISK, "the library that is preloaded was not built")
@@ -395,7 +395,7 @@ env = dict(os.environ, LD_PRELOAD={str(library)!r}, FAILING_DISK="2:1:0")
 print(subprocess.run([sys.executable, {str(child)!r}], env=env).returncode)
 """
         run = self.trace(text)
-        self.assertEqual((run.code, run.out), (0, "-9\n"))
+        self.assertEqual((run.code, run.out), (0, "-9\n"), run.said)
         self.assertGreater(self.assert_counted(run), 600)
 
 
