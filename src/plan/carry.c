@@ -15,21 +15,28 @@
 
 #    define MOST 4 /* atoms that a value keeps apart */
 
-struct atom {
+/* A number, its exponential, and the inverse of that. */
+struct power {
     tc_el value, exp, inverse;
 };
 
-/* What is known of a part of a value. */
-struct tail {
-    tc_el total, exp;    /* of all of it: atoms + r, and its exponential */
-    tc_el r, R, inverse; /* exp(r) = R, and 1 / R; R = 1: there is none */
-    bool is_log;         /* r is the sum of logs, and not of atoms for which there was no room */
+/* What is known of a part of a value while it is made. */
+struct sum {
+    struct power log; /* exp(r) = R, and 1 / R; R = 1: there is none */
+    bool is_log;      /* r is the sum of logs, and not of atoms for which there was no room */
     unsigned n;
-    const struct tail *negative;
-    struct atom atoms[MOST];
+    struct power atoms[MOST];
 };
 
-/* What the bits of a carrying element are the address of. */
+/* The same as it is kept: the log, the atoms, and all of it together if it is not just one. */
+struct tail {
+    uint8_t n;
+    bool is_log;
+    struct power parts[];
+};
+
+/* What the bits of a carrying element are the address of. The other half of the element says
+ * whether it is the negative: evaluations make millions of them. */
 struct record {
     tc_el value;
     const struct tail *tail;
@@ -117,16 +124,24 @@ static bool is_one(tc_el a)
     return tc_el_same(a, TC_EL_ONE);
 }
 
+/* Of a value of E or of a log: its degree is that of a variable, or of what is carried. */
+static tc_el inverse_of(tc_el a)
+{
+    a = tc_el_inv(a);
+    tc_el_counts.inverses--;
+    return a;
+}
+
 /* E(-x) = 1 / E(x), E(0) = 1. */
-static struct atom atom_of(tc_el x)
+static struct power atom_of(tc_el x)
 {
     tc_el minus = tc_el_neg(x), hash, inverse;
 
     if (tc_el_same(x, TC_EL_ZERO))
-        return (struct atom){x, TC_EL_ONE, TC_EL_ONE};
+        return (struct power){x, TC_EL_ONE, TC_EL_ONE};
     hash = tc_el_hash(&here.laws->exp, is_below(x, minus) ? x : minus);
-    inverse = tc_el_inv(hash);
-    return is_below(x, minus) ? (struct atom){x, hash, inverse} : (struct atom){x, inverse, hash};
+    inverse = inverse_of(hash);
+    return is_below(x, minus) ? (struct power){x, hash, inverse} : (struct power){x, inverse, hash};
 }
 
 static tc_el exponential(tc_el x)
@@ -137,7 +152,7 @@ static tc_el exponential(tc_el x)
         return TC_EL_ONE;
     if (is_below(x, minus))
         return tc_el_hash(&here.laws->exp, x);
-    return tc_el_inv(tc_el_hash(&here.laws->exp, minus));
+    return inverse_of(tc_el_hash(&here.laws->exp, minus));
 }
 
 /* L(1 / R) = -L(R), L(1) = 0. */
@@ -157,153 +172,179 @@ static const struct record *record_of(tc_el a)
     return (const struct record *)(uintptr_t)(a.re & ~TC_MARK_CARRY);
 }
 
+static bool is_negative(tc_el a)
+{
+    return a.im;
+}
+
 tc_el tc_el_carried(tc_el a)
 {
-    return record_of(a)->value;
+    tc_el value = record_of(a)->value;
+
+    return is_negative(a) ? tc_el_neg(value) : value;
 }
 
-static const struct tail *tail_of(tc_el a)
+static struct power turned(struct power a)
 {
-    return tc_el_carries(a) ? record_of(a)->tail : NULL;
+    return (struct power){tc_el_neg(a.value), a.inverse, a.exp};
 }
 
-static tc_el carrying(tc_el value, const struct tail *tail, const tc_el *chosen)
+static tc_el carrying(tc_el value, const struct tail *tail, bool is_negative, const tc_el *chosen)
 {
     struct record *record = tc_arena_alloc(here.arena, sizeof(*record));
 
-    *record = (struct record){value, tail, chosen};
-    return (tc_el){TC_MARK_CARRY | (uintptr_t)record, 0};
+    *record = (struct record){is_negative ? tc_el_neg(value) : value, tail, chosen};
+    return (tc_el){TC_MARK_CARRY | (uintptr_t)record, is_negative};
 }
 
-static struct atom turned(struct atom a)
+/* The log is 0, the atoms follow; all of it together is part of_all(). */
+static struct power part(tc_el a, unsigned i)
 {
-    return (struct atom){tc_el_neg(a.value), a.inverse, a.exp};
+    struct power p = record_of(a)->tail->parts[i];
+
+    return is_negative(a) ? turned(p) : p;
 }
 
-/* With its negative; the sums and products of all of it are made here. */
-static const struct tail *kept(const struct tail *made)
+static bool has_log(const struct tail *tail)
 {
-    struct tail *tail = tc_arena_alloc(here.arena, 2 * sizeof(*tail)), *negative = tail + 1;
-    tc_el inverse = made->inverse;
+    return !is_one(tail->parts[0].exp);
+}
 
-    *tail = *made;
-    tail->total = made->r;
-    tail->exp = made->R;
-    for (unsigned i = 0; i < made->n; i++) {
-        tail->total = tc_el_add(tail->total, made->atoms[i].value);
-        tail->exp = tc_el_mul(tail->exp, made->atoms[i].exp);
-        inverse = tc_el_mul(inverse, made->atoms[i].inverse);
+static bool is_one_part(unsigned n, bool has_log)
+{
+    return n + has_log < 2;
+}
+
+static struct power of_all(tc_el a)
+{
+    const struct tail *tail = record_of(a)->tail;
+
+    return part(a, is_one_part(tail->n, has_log(tail)) ? tail->n : tail->n + 1u);
+}
+
+static struct sum opened(tc_el a)
+{
+    const struct tail *tail = record_of(a)->tail;
+    struct sum sum = {.log = part(a, 0), .is_log = tail->is_log, .n = tail->n};
+
+    for (unsigned i = 0; i < sum.n; i++)
+        sum.atoms[i] = part(a, i + 1);
+    return sum;
+}
+
+static struct power multiplied(struct power a, struct power b)
+{
+    return (struct power){tc_el_add(a.value, b.value), tc_el_mul(a.exp, b.exp),
+                          tc_el_mul(a.inverse, b.inverse)};
+}
+
+static const struct tail *kept(const struct sum *sum)
+{
+    bool is_short = is_one_part(sum->n, !is_one(sum->log.exp));
+    size_t n = sum->n + (is_short ? 1u : 2u);
+    struct tail *tail = tc_arena_alloc(here.arena, sizeof(*tail) + n * sizeof(*tail->parts));
+    struct power all = sum->log;
+
+    tail->n = (uint8_t)sum->n;
+    tail->is_log = sum->is_log;
+    tail->parts[0] = sum->log;
+    for (unsigned i = 0; i < sum->n; i++) {
+        tail->parts[i + 1] = sum->atoms[i];
+        all = multiplied(all, sum->atoms[i]);
     }
-    *negative = (struct tail){.total = tc_el_neg(tail->total),
-                              .exp = inverse,
-                              .r = tc_el_neg(made->r),
-                              .R = made->inverse,
-                              .inverse = made->R,
-                              .is_log = made->is_log,
-                              .n = made->n,
-                              .negative = tail};
-    for (unsigned i = 0; i < made->n; i++)
-        negative->atoms[i] = turned(made->atoms[i]);
-    tail->negative = negative;
+    if (!is_short)
+        tail->parts[n - 1] = all;
     return tail;
 }
 
 /* What is carried may have cancelled. */
-static tc_el made(tc_el value, const struct tail *tail)
+static tc_el made(tc_el value, const struct sum *sum)
 {
-    if (!tail->n && is_one(tail->R))
+    if (!sum->n && is_one(sum->log.exp))
         return value;
-    return carrying(value, kept(tail), NULL);
+    return carrying(value, kept(sum), false, NULL);
 }
+
+static const struct power nothing = {{0, 0}, {1, 0}, {1, 0}};
 
 static tc_el with_atom(tc_el value, const tc_el *chosen)
 {
-    struct tail tail = {.r = TC_EL_ZERO, .R = TC_EL_ONE, .inverse = TC_EL_ONE, .n = 1};
+    struct sum sum = {.log = nothing, .n = 1, .atoms = {atom_of(value)}};
 
-    tail.atoms[0] = atom_of(value);
-    return carrying(value, kept(&tail), chosen);
+    return carrying(value, kept(&sum), false, chosen);
 }
 
 /* ---- sums and products --------------------------------------------------------------------- */
 
-static void take_into(struct tail *tail, struct atom a)
-{
-    tail->R = tc_el_mul(tail->R, a.exp);
-    tail->inverse = tc_el_mul(tail->inverse, a.inverse);
-}
-
 /* An atom and its negative cancel; one for which there is no room is taken into R. */
-static void add_atom(struct tail *tail, struct atom a)
+static void add_atom(struct sum *sum, struct power a)
 {
     tc_el minus = tc_el_neg(a.value);
 
-    for (unsigned i = 0; i < tail->n; i++)
-        if (tc_el_same(tail->atoms[i].value, minus)) {
-            memmove(tail->atoms + i, tail->atoms + i + 1, (--tail->n - i) * sizeof(*tail->atoms));
+    for (unsigned i = 0; i < sum->n; i++)
+        if (tc_el_same(sum->atoms[i].value, minus)) {
+            memmove(sum->atoms + i, sum->atoms + i + 1, (--sum->n - i) * sizeof(*sum->atoms));
             return;
         }
-    if (tail->n == MOST) {
-        take_into(tail, tail->atoms[0]);
-        tail->r = tc_el_add(tail->r, tail->atoms[0].value);
-        memmove(tail->atoms, tail->atoms + 1, --tail->n * sizeof(*tail->atoms));
+    if (sum->n == MOST) {
+        sum->log = multiplied(sum->log, sum->atoms[0]);
+        memmove(sum->atoms, sum->atoms + 1, --sum->n * sizeof(*sum->atoms));
     }
-    tail->atoms[tail->n++] = a;
+    sum->atoms[sum->n++] = a;
 }
 
 /* Atoms that meet a log are taken into it: b + a + log R = b + log(R * exp(a)). */
-static tc_el meet_log(tc_el value, struct tail *tail)
+static tc_el meet_log(tc_el value, struct sum *sum)
 {
-    tc_el b = tc_el_sub(value, tail->r);
+    tc_el b = tc_el_sub(value, sum->log.value);
 
-    for (unsigned i = 0; i < tail->n; i++) {
-        b = tc_el_sub(b, tail->atoms[i].value);
-        take_into(tail, tail->atoms[i]);
+    for (unsigned i = 0; i < sum->n; i++) {
+        b = tc_el_sub(b, sum->atoms[i].value);
+        sum->log = multiplied(sum->log, sum->atoms[i]);
     }
-    tail->n = 0;
-    tail->r = logarithm(tail->R, tail->inverse);
-    tail->is_log = true;
-    return made(tc_el_add(b, tail->r), tail);
+    sum->n = 0;
+    sum->log.value = logarithm(sum->log.exp, sum->log.inverse);
+    sum->is_log = true;
+    return made(tc_el_add(b, sum->log.value), sum);
 }
 
 tc_el tc_carry_add(tc_el a, tc_el b)
 {
-    const struct tail *x = tail_of(a), *y = tail_of(b);
     tc_el value = tc_el_add(tc_el_plain(a), tc_el_plain(b));
-    struct tail sum;
 
     if (!here.laws)
         return value;
-    if (!x || !y)
-        return carrying(value, x ? x : y, NULL);
-    sum = *x;
-    sum.R = tc_el_mul(x->R, y->R);
-    sum.inverse = tc_el_mul(x->inverse, y->inverse);
-    sum.r = tc_el_add(x->r, y->r);
-    sum.is_log = x->is_log || y->is_log;
-    for (unsigned i = 0; i < y->n; i++)
-        add_atom(&sum, y->atoms[i]);
+    if (!tc_el_carries(a) || !tc_el_carries(b)) {
+        tc_el carries = tc_el_carries(a) ? a : b;
+        return carrying(value, record_of(carries)->tail, is_negative(carries), NULL);
+    }
+    struct sum x = opened(a), y = opened(b), sum = x;
+    sum.log = multiplied(x.log, y.log);
+    sum.is_log = x.is_log || y.is_log;
+    for (unsigned i = 0; i < y.n; i++)
+        add_atom(&sum, y.atoms[i]);
     if (!sum.is_log)
         return made(value, &sum);
-    if (sum.n || (x->is_log != y->is_log && !is_one(x->R) && !is_one(y->R)))
+    if (sum.n || (x.is_log != y.is_log && !is_one(x.log.exp) && !is_one(y.log.exp)))
         return meet_log(value, &sum);
-    if (is_one(sum.R)) /* the logs cancel: what is left of them is 0 */
-        return tc_el_sub(value, sum.r);
+    if (is_one(sum.log.exp)) /* the logs cancel: what is left of them is 0 */
+        return tc_el_sub(value, sum.log.value);
     return made(value, &sum);
 }
 
 tc_el tc_carry_neg(tc_el a)
 {
-    tc_el value = tc_el_neg(record_of(a)->value);
-
-    return here.laws ? carrying(value, record_of(a)->tail->negative, NULL) : value;
+    return here.laws ? (tc_el){a.re, !a.im} : tc_el_neg(tc_el_carried(a));
 }
 
-static tc_el scaled(tc_el value, const struct tail *tail, tc_el by)
+static tc_el scaled(tc_el value, tc_el a, tc_el by)
 {
-    struct tail to = {.r = TC_EL_ZERO, .R = TC_EL_ONE, .inverse = TC_EL_ONE, .n = tail->n};
+    struct sum to = opened(a);
 
-    for (unsigned i = 0; i < tail->n; i++)
-        to.atoms[i] = atom_of(tc_el_mul(tail->atoms[i].value, by));
+    for (unsigned i = 0; i < to.n; i++)
+        to.atoms[i] = atom_of(tc_el_mul(to.atoms[i].value, by));
+    to.log = nothing;
+    to.is_log = false;
     return made(value, &to);
 }
 
@@ -312,7 +353,6 @@ tc_el tc_carry_mul(tc_el a, tc_el b)
 {
     tc_el carries = tc_el_carries(a) ? a : b, by = tc_el_carries(a) ? b : a;
     tc_el value = tc_field_mul(tc_el_plain(a), tc_el_plain(b));
-    const struct tail *tail = tail_of(carries);
 
     if (!here.laws || tc_el_carries(by) || !tc_el_is_real(by) || tc_el_same(by, TC_EL_ZERO))
         return value;
@@ -320,7 +360,7 @@ tc_el tc_carry_mul(tc_el a, tc_el b)
         return carries;
     if (tc_el_same(by, tc_el_int(-1)))
         return tc_carry_neg(carries);
-    return is_one(tail->R) ? scaled(value, tail, by) : value;
+    return has_log(record_of(carries)->tail) ? value : scaled(value, carries, by);
 }
 
 /* ---- functions ----------------------------------------------------------------------------- */
@@ -328,26 +368,26 @@ tc_el tc_carry_mul(tc_el a, tc_el b)
 static tc_el law_exp(tc_el x)
 {
     tc_el value = tc_el_plain(x);
-    const struct tail *tail = tail_of(x);
 
     if (tc_el_is_marked(value))
         return tc_el_same(value, TC_EL_MINUS) ? TC_EL_ZERO : value;
-    if (!tail)
+    if (!tc_el_carries(x))
         return exponential(value);
-    return tc_el_mul(exponential(tc_el_sub(value, tail->total)), tail->exp);
+    struct power all = of_all(x);
+    return tc_el_mul(exponential(tc_el_sub(value, all.value)), all.exp);
 }
 
 static tc_el law_log(tc_el y)
 {
-    struct tail tail = {.R = tc_el_plain(y), .is_log = true};
+    tc_el R = tc_el_plain(y), inverse;
 
-    if (tc_el_is_marked(tail.R))
-        return tc_el_same(tail.R, TC_EL_PLUS) ? tail.R : TC_EL_UNDEF;
-    if (tc_el_same(tail.R, TC_EL_ZERO))
+    if (tc_el_is_marked(R))
+        return tc_el_same(R, TC_EL_PLUS) ? R : TC_EL_UNDEF;
+    if (tc_el_same(R, TC_EL_ZERO))
         return TC_EL_MINUS;
-    tail.inverse = tc_el_inv(tail.R);
-    tail.r = logarithm(tail.R, tail.inverse);
-    return made(tail.r, &tail);
+    inverse = inverse_of(R);
+    struct sum sum = {.log = {logarithm(R, inverse), R, inverse}, .is_log = true};
+    return made(sum.log.value, &sum);
 }
 
 /* log(1 + exp(x)) */
@@ -381,7 +421,9 @@ bool tc_carry_apply(enum tc_fn fn, double a, tc_el x, tc_el *y)
 
 tc_el tc_carry_key(tc_el a)
 {
-    return tc_el_carries(a) && record_of(a)->chosen ? *record_of(a)->chosen : tc_el_plain(a);
+    if (tc_el_carries(a) && !is_negative(a) && record_of(a)->chosen)
+        return *record_of(a)->chosen;
+    return tc_el_plain(a);
 }
 
 /* By order: it carries itself, if nothing else. */
@@ -406,12 +448,12 @@ static size_t distinct(const tc_el *p, size_t n, size_t step, tc_el *to, size_t 
     size_t found = 0, count = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const struct tail *tail = tail_of(p[i * step]);
+        bool is_log = tc_el_carries(p[i * step]) && record_of(p[i * step])->tail->is_log;
         tc_el value = tc_el_plain(p[i * step]);
         if (tc_el_same(value, TC_EL_MINUS))
             continue;
         if (tc_el_is_marked(value) ||
-            (here.laws->mode == TC_LAWS_LOGS_ORDERED && tail && tail->is_log))
+            (here.laws->mode == TC_LAWS_LOGS_ORDERED && is_log))
             return SIZE_MAX;
         to[found++] = value;
         *one = i * step;
@@ -459,7 +501,7 @@ tc_el tc_el_max_of(const tc_el *p, size_t n, size_t step)
 
 static bool is_log_alone(tc_el a)
 {
-    const struct tail *tail = tail_of(a);
+    const struct tail *tail = tc_el_carries(a) ? record_of(a)->tail : NULL;
 
     return tail && tail->is_log && !tail->n;
 }
@@ -470,9 +512,9 @@ bool tc_el_agree(tc_el a, tc_el b)
         return true;
     if (!is_log_alone(a) || !is_log_alone(b))
         return false;
-    return tc_el_same(tail_of(a)->R, tail_of(b)->R) &&
-           tc_el_same(tc_el_sub(tc_el_plain(a), tail_of(a)->r),
-                      tc_el_sub(tc_el_plain(b), tail_of(b)->r));
+    struct power x = part(a, 0), y = part(b, 0);
+    return tc_el_same(x.exp, y.exp) && tc_el_same(tc_el_sub(tc_el_plain(a), x.value),
+                                                  tc_el_sub(tc_el_plain(b), y.value));
 }
 
 #endif /* TC_PLAN_REAL */

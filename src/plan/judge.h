@@ -39,6 +39,7 @@ struct judge {
     unsigned unknown;                    /* different operators without a rule */
     const struct tc_plan_op *unknown_op; /* the first of them */
     bool has_fault;                      /* an evaluation ended early, and a finding says why */
+    enum tc_laws_mode last_laws;         /* those that are tried last */
 };
 
 /* NULL if the reference has no result of that name. */

@@ -92,25 +92,56 @@ static void run_job(struct trial *t)
     tc_trial_compare_sums(t);
 }
 
+/* Is a result wrong that is to be right after the step? */
+static bool has_wrong(const struct judge *j)
+{
+    for (size_t i = 0; i < j->verdict->results.n; i++)
+        if (j->verdict->results.items[i].is_wrong &&
+            !tc_judge_is_reduced_in_step(j, &j->verdict->results.items[i]))
+            return true;
+    return false;
+}
+
+/* What the values of an evaluation carry goes with its laws: thousands of ranks make millions. */
+static void forget_laws(struct trial *t)
+{
+    const struct tc_plan_verdict *v = t->judge->verdict;
+
+    for (size_t i = 0; t->laws && i < v->results.n; i++) {
+        tc_el *values = v->results.items[i].values[t->seed];
+        for (int64_t k = 0; values && k < v->results.items[i].n; k++)
+            values[k] = tc_el_plain(values[k]);
+    }
+    tc_laws_free(t->laws);
+    t->laws = NULL;
+}
+
 /*
- * Trials [from, to); the first that fails decides. References have one rank: they run side by side.
- * The job runs with all threads, one evaluation after the other: thousands of ranks that wait for
- * each other fill the memory once.
+ * Trials [from, to); the first that fails decides. References have one rank: as many as there are
+ * threads run side by side. The job runs with all threads, one evaluation after the other:
+ * thousands of ranks that wait for each other fill the memory once. If other laws are tried after
+ * these, one wrong evaluation is enough.
  */
 static enum tc_status run_trials(struct judge *j, struct trial *trials, unsigned from, unsigned to,
                                  struct tc_error *err)
 {
-    tc_pool_run(to - from, j->config->threads, run_reference, trials + from);
+    unsigned threads = j->config->threads ? j->config->threads : 1;
+
     for (unsigned i = from; i < to; i++) {
+        if ((i - from) % threads == 0)
+            tc_pool_run(to - i < threads ? to - i : threads, threads, run_reference, trials + i);
         if (!trials[i].status)
             run_job(&trials[i]);
-        if (!trials[i].status)
-            continue;
-        if (trials[i].status != TC_E_FORMAT)
+        if (trials[i].status && trials[i].status != TC_E_FORMAT)
             return tc_error_set(err, trials[i].status, "%s", trials[i].err.text);
-        tc_judge_add_fault(j, &trials[i]);
-        j->has_fault = true;
-        return TC_OK;
+        if (trials[i].status) {
+            tc_judge_add_fault(j, &trials[i]);
+            j->has_fault = true;
+            return TC_OK;
+        }
+        forget_laws(&trials[i]);
+        if (j->verdict->laws < j->last_laws && has_wrong(j))
+            return TC_OK;
     }
     return TC_OK;
 }
@@ -122,10 +153,8 @@ static unsigned evaluations(const struct judge *j, double bits, unsigned least)
     const struct tc_verify_config *c = j->config;
     double n = bits > 0 ? ceil(c->error_bits / bits) : least;
 
-    for (size_t i = 0; i < j->verdict->results.n; i++)
-        if (j->verdict->results.items[i].is_wrong &&
-            !tc_judge_is_reduced_in_step(j, &j->verdict->results.items[i]))
-            return least;
+    if (has_wrong(j))
+        return least;
     return n > c->most_seeds ? c->most_seeds : n > least ? (unsigned)n : least;
 }
 
@@ -142,17 +171,10 @@ static struct trial *new_trials(struct judge *j)
     return trials;
 }
 
-/* What results carry lives as long as the laws do: their values stay. */
 static void drop_trials(struct judge *j, struct trial *trials)
 {
-    const struct tc_plan_verdict *v = j->verdict;
-
-    for (size_t i = 0; i < v->results.n; i++)
-        for (unsigned s = 0; s < j->config->most_seeds; s++)
-            for (int64_t k = 0; v->results.items[i].values[s] && k < v->results.items[i].n; k++)
-                v->results.items[i].values[s][k] = tc_el_plain(v->results.items[i].values[s][k]);
     for (unsigned i = 0; i < j->config->most_seeds; i++)
-        tc_laws_free(trials[i].laws);
+        forget_laws(&trials[i]);
     tc_ledger_free(trials[0].degrees[0]);
     tc_ledger_free(trials[0].degrees[1]);
     tc_free(trials);
@@ -225,7 +247,7 @@ static enum tc_status evaluate_by(struct judge *j, enum tc_laws_mode laws, struc
 static enum tc_status evaluate_by_laws(struct judge *j, struct tc_error *err)
 {
     struct tc_plan_verdict *v = j->verdict;
-    enum tc_laws_mode best = TC_LAWS_NONE, last = tc_judge_last_laws(j);
+    enum tc_laws_mode best = TC_LAWS_NONE, last = j->last_laws;
     uint64_t fewest = v->n_wrong;
     enum tc_status status = TC_OK;
 
@@ -239,6 +261,7 @@ static enum tc_status evaluate_by_laws(struct judge *j, struct tc_error *err)
             fewest = v->n_wrong;
         }
     }
+    j->last_laws = best;
     return status || v->laws == best ? status : evaluate_by(j, best, err);
 }
 
@@ -288,6 +311,7 @@ enum tc_status tc_plan_verify(const struct tc_plan_set *single, const struct tc_
         status = tc_judge_check_names(&j, err);
     if (!status) {
         tc_judge_find_unknown(&j, false);
+        j.last_laws = tc_judge_last_laws(&j);
         if (verdict->findings.n)
             verdict->outcome = TC_PLAN_UNJUDGED;
         else
