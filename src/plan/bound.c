@@ -31,6 +31,23 @@ static double cleared(struct tc_degree d, const double *all)
     return fmax(d.own, 1) + 2 * d.inverses * all[d.level];
 }
 
+/* Chances that two different arguments of a function are equal. A result rests on n_late of those
+ * that are counted by element, which may meet each other and all others. */
+static double collisions(const struct applied *a, const struct applied *b, double n_late,
+                         const double *all)
+{
+    struct tc_degree d = a->argument;
+    double n = a->n + b->n + 1, chances;
+
+    tc_degree_raise(&d, b->argument);
+    chances = n > 1 ? n * n / 2 * cleared(d, all) : 0;
+    if (!a->has_late && !b->has_late)
+        return chances;
+    tc_degree_raise(&d, a->late_argument);
+    tc_degree_raise(&d, b->late_argument);
+    return chances + (n_late * n_late / 2 + n_late * n) * cleared(d, all);
+}
+
 #define FIELD_BITS 120 /* of (2^61 - 1)^2 elements; a hash draws 0 twice as often in each half */
 
 double tc_ledger_bits(const struct tc_ledger *single, const struct tc_ledger *parallel)
@@ -43,13 +60,9 @@ double tc_ledger_bits(const struct tc_ledger *single, const struct tc_ledger *pa
     clear_levels(single, parallel, all);
     tc_degree_raise(&d, parallel->result);
     chances = cleared(d, all);
-    for (int f = 0; f < TC_N_FN; f++) {
-        double n = single->functions[f].n + parallel->functions[f].n + 1;
-        d = single->functions[f].argument;
-        tc_degree_raise(&d, parallel->functions[f].argument);
-        if (n > 1)
-            chances += n * n / 2 * cleared(d, all);
-    }
+    for (int f = 0; f < TC_N_FN; f++)
+        chances += collisions(&single->functions[f], &parallel->functions[f],
+                              single->late + parallel->late, all);
     if (parallel->mode != TC_LAWS_NONE)
         chances *= 2; /* exponentials may be inverses of variables */
     return fmax(FIELD_BITS - log2(chances), 0);

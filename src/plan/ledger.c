@@ -64,6 +64,7 @@ static void hold(struct held *a, const struct held *b)
     tc_degree_raise(&a->value, b->value);
     tc_degree_raise(&a->square, b->square);
     tc_degree_raise(&a->carried, b->carried);
+    a->late = fmax(a->late, b->late);
 }
 
 /* What a factor may bring into a product. */
@@ -123,6 +124,7 @@ static void put(struct held *slots, const struct tc_plan_tensor *t, const struct
         slot->value = what->value;
         slot->square = what->square;
         slot->carried = what->carried;
+        slot->late = what->late;
     } else {
         hold(slot, what);
     }
@@ -253,6 +255,14 @@ static struct tc_degree inverses_of(struct tc_ledger *l, const struct held *slot
     return all;
 }
 
+/* A sigmoid is a silu by its argument, which the rule need not divide. */
+static uint64_t n_inverted(const struct tc_degree_form *form, const struct tc_el_counts *counts)
+{
+    uint64_t n_sigmoids = form->inverted >= 0 ? counts->functions[TC_FN_SIGMOID] : 0;
+
+    return counts->inverses > n_sigmoids ? counts->inverses : n_sigmoids;
+}
+
 #define LATE_MOST 4 /* that a rule has for one element */
 
 static double applications(bool is_late, uint64_t n)
@@ -269,11 +279,27 @@ static void count_functions(struct tc_ledger *l, const struct held *slots,
     if (op->rule == &tc_rule_unknown)
         argument = of_reads(slots, op).value;
     argument.own = fmax(argument.own + 2, 1); /* an eps, a scale */
-    for (int f = TC_FN_RANDOM + 1; f < TC_N_FN; f++)
-        if (counts->functions[f]) {
-            l->functions[f].n += applications(is_late, counts->functions[f]);
-            tc_degree_raise(&l->functions[f].argument, argument);
-        }
+    for (int f = TC_FN_RANDOM + 1; f < TC_N_FN; f++) {
+        struct applied *all = &l->functions[f];
+        if (!counts->functions[f])
+            continue;
+        tc_degree_raise(is_late ? &all->late_argument : &all->argument, argument);
+        all->has_late = all->has_late || is_late;
+        all->n += is_late ? 0 : (double)counts->functions[f];
+    }
+}
+
+/* In one element, with those of what it is made of. */
+static double late_applications(const struct held *slots, const struct tc_plan_op *op,
+                                const struct tc_el_counts *counts, bool is_late)
+{
+    double n = 0;
+
+    for (uint32_t k = 0; k < op->n_reads; k++)
+        n += slots[op->reads[k]->storage].late;
+    for (int f = TC_FN_RANDOM + 1; f < TC_N_FN && is_late; f++)
+        n += applications(is_late, counts->functions[f]);
+    return n;
 }
 
 /* ---- laws of exp and log ------------------------------------------------------------------- */
@@ -311,33 +337,53 @@ static struct tc_degree logged(struct tc_ledger *l, struct tc_degree of)
     return of;
 }
 
+/* How many exponentials a log is taken of, or their sum divides. */
+static double row_of_logs(const struct tc_plan_op *op, const struct tc_degree_form *form,
+                          const struct tc_el_counts *counts)
+{
+    double n_exp = (double)counts->functions[TC_FN_EXP];
+
+    if (counts->functions[TC_FN_LOG])
+        return fmax(n_exp / (double)counts->functions[TC_FN_LOG], 1);
+    return form->inverted == TC_DEGREE_HASHED ? row_of(op) : 1;
+}
+
 /*
  * What carries logs has an exponential N / M, of polynomials no higher than what is held for it,
  * times those of its atoms. A value of E may be the inverse of a variable: that counts as the
- * variable does (docs/plans.md).
+ * variable does (docs/plans.md). A log is a value of a function, a maximum one of its operands:
+ * what they carry is no factor of them.
  */
 static void account_laws(struct tc_ledger *l, const struct held *slots, const struct tc_plan_op *op,
                          const struct tc_degree_form *form, const struct tc_el_counts *counts,
                          struct held *first, struct held *more)
 {
-    struct tc_degree carried = carried_by(slots, op), made = carried, whole;
-    bool has_exp = counts->functions[TC_FN_EXP] > 0;
+    struct tc_degree carried = carried_by(slots, op), made, whole;
+    bool has_exp = counts->functions[TC_FN_EXP] > 0, has_log = counts->functions[TC_FN_LOG] > 0;
+    bool gives_log = has_log && (form->more || form->inverted == TC_DEGREE_NONE);
 
+    made = times(carried, row_of_logs(op, form, counts));
     made.own += ATOMS + 1;
     whole = made;
-    if (has_exp) {
+    if (has_exp && !*form->arguments) /* of maxima: what it applies functions to is not said */
         tc_degree_raise(&l->functions[TC_FN_EXP].argument, sum(slots, op).value);
-        if (carried.own > 0 || form->inverted != TC_DEGREE_NONE) {
+    if (has_exp && !form->chooses && (!gives_log || form->more)) {
+        if (carried.own > 0) {
             count_inverted(l, made, (double)counts->functions[TC_FN_EXP], &whole.level);
             whole.inverses++;
         }
+        if (form->inverted != TC_DEGREE_NONE) /* a sum of exponentials, and of 1 */
+            count_inverted(l, made, (double)counts->inverses, &whole.level);
         multiply_by(&first->value, whole);
-        multiply_by(&more->value, whole);
+        if (!gives_log)
+            multiply_by(&more->value, whole);
     }
     if (counts->functions[TC_FN_MAX])
         tc_degree_raise(&l->functions[TC_FN_MAX].argument, sum(slots, op).value);
-    if (counts->functions[TC_FN_LOG])
-        more->carried = logged(l, has_exp ? made : with(made, product(slots, op, form->arguments)));
+    if (has_log)
+        made = logged(l, has_exp ? made : with(made, product(slots, op, form->arguments)));
+    if (gives_log)
+        more->carried = made;
     else if (!form->functions && (!form->times || tc_degree_is_elementwise(op->rule)))
         more->carried = times(carried, summed(op));
     if (!form->more)
@@ -379,15 +425,17 @@ static void account(struct tc_ledger *l, const struct tc_run *run, const struct 
     bool is_late = l->ranks[run->plan->rank].is_late[number_of_op(run, op)];
     struct held first = result_of(slots, op, form, form->times), more = first;
     struct tc_degree inverses =
-        inverses_of(l, slots, op, form, applications(is_late, counts->inverses));
+        inverses_of(l, slots, op, form, applications(is_late, n_inverted(form, counts)));
 
     if (form->more)
         more = result_of(slots, op, form, form->more);
     multiply_by(&first.value, inverses);
-    multiply_by(&more.value, inverses);
+    if (!form->more || *form->more) /* else it is a value of a function alone */
+        multiply_by(&more.value, inverses);
     if (l->mode != TC_LAWS_NONE)
         account_laws(l, slots, op, form, counts, &first, &more);
     count_functions(l, slots, op, form, counts, is_late);
+    first.late = more.late = late_applications(slots, op, counts, is_late);
     if (form->chooses && depends(slots, op) && !is_free_maximum(l, op)) {
         l->choice = l->choice ? l->choice : op;
         l->n_choices++;
@@ -444,7 +492,7 @@ void tc_ledger_met(struct tc_ledger *l, const struct tc_participant *all, uint32
     }
     met.value.own += 1; /* a factor of the reduction */
     met.carried = carried;
-    if (l->mode != TC_LAWS_NONE)
+    if (l->mode != TC_LAWS_NONE && tc_collective_chooses(all[0].op))
         tc_degree_raise(&l->functions[TC_FN_MAX].argument, met.value);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < all[i].op->n_outs; k++)
@@ -480,8 +528,11 @@ void tc_ledger_done(struct tc_ledger *l, const struct tc_run *run)
 {
     pthread_mutex_lock(&l->lock);
     struct held *slots = slots_of(l, run, UINT32_MAX - 1);
-    for (size_t i = 0; i < run->plan->results.n; i++)
-        tc_degree_raise(&l->result, slots[run->plan->results.items[i].tensor.storage].value);
+    for (size_t i = 0; i < run->plan->results.n; i++) {
+        const struct held *result = &slots[run->plan->results.items[i].tensor.storage];
+        tc_degree_raise(&l->result, result->value);
+        l->late = fmax(l->late, result->late);
+    }
     drop(&l->ranks[run->plan->rank]);
     pthread_mutex_unlock(&l->lock);
 }

@@ -16,7 +16,8 @@
  * what carries logs that of what they are logs of, and of its inverse. */
 struct held {
     struct tc_degree value, square, carried;
-    double n; /* elements of the storage */
+    double late; /* applications that only elementwise operators follow, in one element */
+    double n;    /* elements of the storage */
 };
 
 struct tracked {
@@ -25,10 +26,12 @@ struct tracked {
     uint8_t *is_late; /* for each operator */
 };
 
-/* All applications of a function, whatever its attributes. */
+/* All applications of a function, whatever its attributes; those that only elementwise operators
+ * follow are counted by element. */
 struct applied {
     double n;
-    struct tc_degree argument;
+    struct tc_degree argument, late_argument;
+    bool has_late;
 };
 
 /* All values of one level that were inverted: sums over them. */
@@ -44,6 +47,7 @@ struct tc_ledger {
     struct applied functions[TC_N_FN];
     struct inverted levels[TC_DEGREE_LEVELS + 1];
     struct tc_degree result;
+    double late; /* applications that a result rests on and functions[].n has not */
     bool is_too_deep;
     const struct tc_plan_op *choice;
     uint64_t n_choices;
