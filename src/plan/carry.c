@@ -4,6 +4,7 @@
  */
 #include "plan/carry.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 
-#ifndef TC_PLAN_REAL
-
-#    define MOST 4 /* atoms that a value keeps apart */
+#define MOST 4 /* atoms that a value keeps apart */
 
 /* A number, its exponential, and the inverse of that. */
 struct power {
@@ -51,6 +50,7 @@ struct place {
 
 struct tc_laws {
     enum tc_laws_mode mode;
+    double spread; /* of doubles */
     struct tc_function exp, log, max;
     pthread_mutex_t lock;
     TC_VEC(struct place *) places; /* one for each thread that entered */
@@ -73,6 +73,14 @@ struct tc_laws *tc_laws_new(enum tc_laws_mode mode, uint64_t seed)
     laws->log = tc_function_make(seed, TC_FN_LOG, 0, 0, 0);
     laws->max = tc_function_make(seed, TC_FN_MAX, 0, 0, 0);
     pthread_mutex_init(&laws->lock, NULL);
+    return laws;
+}
+
+struct tc_laws *tc_laws_new_doubles(enum tc_laws_mode mode, double spread)
+{
+    struct tc_laws *laws = tc_laws_new(mode, 0);
+
+    laws->spread = spread;
     return laws;
 }
 
@@ -102,9 +110,11 @@ static struct place *place_of_thread(struct tc_laws *laws, pthread_t thread)
 
 void tc_laws_enter(struct tc_laws *laws)
 {
-    here.laws = laws;
+    tc_el_spread = laws ? laws->spread : 0;
+    tc_el_bends = laws && laws->mode == TC_LAWS_BENT;
+    here.laws = laws && laws->mode < TC_N_LAWS ? laws : NULL;
     here.arena = NULL;
-    if (!laws)
+    if (!here.laws)
         return;
     pthread_mutex_lock(&laws->lock);
     here.arena = &place_of_thread(laws, pthread_self())->arena;
@@ -265,7 +275,11 @@ static tc_el made(tc_el value, const struct sum *sum)
     return carrying(value, kept(sum), false, NULL);
 }
 
-static const struct power nothing = {{0, 0}, {1, 0}, {1, 0}};
+static const struct power nothing = {
+    {0, 0},
+    {1, 0},
+    {1, 0}
+};
 
 static tc_el with_atom(tc_el value, const tc_el *chosen)
 {
@@ -386,7 +400,10 @@ static tc_el law_log(tc_el y)
     if (tc_el_same(R, TC_EL_ZERO))
         return TC_EL_MINUS;
     inverse = inverse_of(R);
-    struct sum sum = {.log = {logarithm(R, inverse), R, inverse}, .is_log = true};
+    struct sum sum = {
+        .log = {logarithm(R, inverse), R, inverse},
+          .is_log = true
+    };
     return made(sum.log.value, &sum);
 }
 
@@ -452,8 +469,7 @@ static size_t distinct(const tc_el *p, size_t n, size_t step, tc_el *to, size_t 
         tc_el value = tc_el_plain(p[i * step]);
         if (tc_el_same(value, TC_EL_MINUS))
             continue;
-        if (tc_el_is_marked(value) ||
-            (here.laws->mode == TC_LAWS_LOGS_ORDERED && is_log))
+        if (tc_el_is_marked(value) || (here.laws->mode == TC_LAWS_LOGS_ORDERED && is_log))
             return SIZE_MAX;
         to[found++] = value;
         *one = i * step;
@@ -506,15 +522,21 @@ static bool is_log_alone(tc_el a)
     return tail && tail->is_log && !tail->n;
 }
 
+/* Doubles that differ by rounding, and not by a factor of 1 + eps of some layer. */
+static bool agree_as_doubles(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)) + 1e-13;
+}
+
 bool tc_el_agree(tc_el a, tc_el b)
 {
     if (tc_el_same(a, b))
         return true;
+    if (tc_el_is_double(a) || tc_el_is_double(b))
+        return agree_as_doubles(tc_el_to_double(a), tc_el_to_double(b));
     if (!is_log_alone(a) || !is_log_alone(b))
         return false;
     struct power x = part(a, 0), y = part(b, 0);
-    return tc_el_same(x.exp, y.exp) && tc_el_same(tc_el_sub(tc_el_plain(a), x.value),
-                                                  tc_el_sub(tc_el_plain(b), y.value));
+    return tc_el_same(x.exp, y.exp) &&
+           tc_el_same(tc_el_sub(tc_el_plain(a), x.value), tc_el_sub(tc_el_plain(b), y.value));
 }
-
-#endif /* TC_PLAN_REAL */

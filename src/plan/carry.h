@@ -19,6 +19,8 @@ enum tc_laws_mode {
     TC_LAWS_LOGS_ORDERED, /* that of two logs is one of them */
     TC_LAWS_ORDERED,      /* every maximum is the highest by the order of elements */
     TC_N_LAWS,
+    TC_LAWS_DOUBLES = TC_N_LAWS, /* none: elements are doubles, functions the real ones */
+    TC_LAWS_BENT,                /* the same, but what is clamped is bent, and hides nothing */
 };
 
 /* The laws of one evaluation, and all records that are made by them. */
@@ -26,6 +28,8 @@ struct tc_laws;
 
 /* NULL for TC_LAWS_NONE. The seed is that of the evaluation. */
 struct tc_laws *tc_laws_new(enum tc_laws_mode mode, uint64_t seed);
+/* TC_LAWS_DOUBLES or BENT, drawn from -spread to spread. */
+struct tc_laws *tc_laws_new_doubles(enum tc_laws_mode mode, double spread);
 void tc_laws_free(struct tc_laws *laws);
 /* From here on this thread evaluates by these laws; NULL: by none. */
 void tc_laws_enter(struct tc_laws *laws);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * element.c - arithmetic that is the same in the field and with doubles
+ * element.c - arithmetic on more than two elements
  */
 #include "plan/element.h"
 
@@ -19,7 +19,12 @@ tc_el tc_el_power(tc_el base, uint64_t exponent)
     return r;
 }
 
-/* Zeros and what is no number have no part in the common product. */
+/* Zeros and what is no number have no part in the common product; one of doubles would overflow. */
+static bool is_inverted_alone(tc_el x)
+{
+    return x.re >> 61 || tc_el_same(x, TC_EL_ZERO);
+}
+
 void tc_el_invert(tc_el *a, size_t n)
 {
     tc_el *before, product = TC_EL_ONE;
@@ -33,13 +38,13 @@ void tc_el_invert(tc_el *a, size_t n)
     for (size_t i = 0; i < n; i++) {
         before[i] = product;
         a[i] = tc_el_plain(a[i]);
-        if (!tc_el_is_marked(a[i]) && !tc_el_same(a[i], TC_EL_ZERO))
+        if (!is_inverted_alone(a[i]))
             product = tc_el_mul(product, a[i]);
     }
     product = tc_el_inv(product);
     for (size_t i = n; i-- > 0;) {
         tc_el x = a[i];
-        if (tc_el_is_marked(x) || tc_el_same(x, TC_EL_ZERO)) {
+        if (is_inverted_alone(x)) {
             a[i] = tc_el_inv(x);
             continue;
         }

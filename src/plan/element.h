@@ -7,8 +7,9 @@
  * value, and others differ but for a chance of some 2^-120 (Schwartz, Zippel). Functions such as
  * exp are keyed hashes: equal arguments give equal results, and nothing else is known of them.
  *
- * With TC_PLAN_REAL elements are doubles and functions the real ones: for the test that holds the
- * rules of operators against torch.
+ * On a thread that has entered TC_LAWS_DOUBLES or BENT (carry.h) elements are doubles and functions
+ * the real ones: for a second opinion, and for the test that holds the rules of operators against
+ * torch.
  */
 #ifndef TC_PLAN_ELEMENT_H
 #define TC_PLAN_ELEMENT_H
@@ -17,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Functions the field has no formula for; the real ones are in tests/plan/real.c. */
+/* Functions the field has no formula for; the real ones are in real.c. */
 #define TC_FN_MAP(X)  \
     X(CONST)          \
     X(VARIABLE)       \
@@ -87,11 +88,7 @@ struct tc_function {
 /* Functions are drawn anew for each seed. */
 struct tc_function tc_function_make(uint64_t seed, enum tc_fn fn, int variant, double a, double b);
 
-#ifdef TC_PLAN_REAL
-#    include "plan/element_real.h"
-#else
-#    include "plan/element_field.h"
-#endif
+#include "plan/element_field.h"
 
 /* The sum of products over two strided rows. */
 tc_el tc_el_dot(const tc_el *a, size_t a_step, const tc_el *b, size_t b_step, size_t n);
@@ -102,6 +99,8 @@ tc_el tc_el_power(tc_el base, uint64_t exponent);
 /* The element a number stands for: the rational it most likely is. tolerance: relative error that
  * its type has. */
 tc_el tc_el_number(double x, bool is_single);
+/* What to_double() has of an element that a number made, and of a double; else not a number. */
+double tc_el_to_double(tc_el a);
 /* Its square: exact also where the number is the root of a ratio that has no root in the field. */
 tc_el tc_el_number_squared(double x);
 

@@ -6,10 +6,11 @@
  * are a field of p * p elements: complex numbers, with the integers modulo p for the reals. Whole
  * numbers and ratios have im = 0.
  *
- * Bits 61 to 63 of re mark what is more than a number. A root is the value that sqrt gave: a keyed
- * permutation of its argument, so that squaring it gives the argument back (norms of norms). What
- * carries its exponential (carry.h) is the address of a record, in which its value stands.
- * Infinities and the undefined are no numbers at all.
+ * Bits 61 to 63 of re mark what is more than a number, or a number of another kind. A root is the
+ * value that sqrt gave: a keyed permutation of its argument, so that squaring it gives the argument
+ * back (norms of norms). What carries its exponential (carry.h) is the address of a record, in
+ * which its value stands. Infinities and the undefined are no numbers at all. A double is what im
+ * has the bits of; 0 and 1 are those of the field.
  */
 #ifndef TC_PLAN_ELEMENT_FIELD_H
 #define TC_PLAN_ELEMENT_FIELD_H
@@ -21,11 +22,12 @@ typedef struct tc_el {
 #define TC_EL_PRIME ((UINT64_C(1) << 61) - 1)
 
 /* Marks, and what has nothing but its mark. */
-#define TC_MARK_ROOT  (UINT64_C(1) << 61)
-#define TC_MARK_MINUS (UINT64_C(1) << 62)
-#define TC_MARK_PLUS  ((UINT64_C(1) << 62) | 1)
-#define TC_MARK_UNDEF (UINT64_C(1) << 63)
-#define TC_MARK_CARRY (TC_MARK_ROOT | TC_MARK_MINUS)
+#define TC_MARK_ROOT   (UINT64_C(1) << 61)
+#define TC_MARK_MINUS  (UINT64_C(1) << 62)
+#define TC_MARK_PLUS   ((UINT64_C(1) << 62) | 1)
+#define TC_MARK_UNDEF  (UINT64_C(1) << 63)
+#define TC_MARK_CARRY  (TC_MARK_ROOT | TC_MARK_MINUS)
+#define TC_MARK_DOUBLE (TC_MARK_UNDEF | TC_MARK_MINUS)
 
 #define TC_EL_MINUS ((tc_el){TC_MARK_MINUS, 0}) /* -inf */
 #define TC_EL_PLUS  ((tc_el){TC_MARK_PLUS, 0})  /* inf */
@@ -35,9 +37,14 @@ typedef struct tc_el {
 
 __extension__ typedef unsigned __int128 tc_wide;
 
+static inline bool tc_el_is_double(tc_el a)
+{
+    return a.re == TC_MARK_DOUBLE;
+}
+
 static inline bool tc_el_is_marked(tc_el a)
 {
-    return a.re >> 61;
+    return a.re >> 61 && !tc_el_is_double(a);
 }
 
 static inline bool tc_el_carries(tc_el a)
@@ -82,6 +89,10 @@ struct tc_el_counts {
 };
 
 extern _Thread_local struct tc_el_counts tc_el_counts;
+
+/* On a thread whose elements are doubles: they are drawn from -spread to spread. Else 0. */
+extern _Thread_local double tc_el_spread;
+extern _Thread_local bool tc_el_bends; /* what is clamped there */
 
 static inline void tc_el_count_inverses(size_t n)
 {
@@ -169,18 +180,22 @@ static inline tc_el tc_el_int(int64_t x)
     return (tc_el){x < 0 ? tc_field_neg(m) : m, 0};
 }
 
+int64_t tc_el_double_to_int(tc_el a);
+
 /* Elements as signed integers: those of index tensors and masks are exact. */
 static inline int64_t tc_el_to_int(tc_el a)
 {
     uint64_t re = tc_el_plain(a).re;
 
+    if (tc_el_is_double(a))
+        return tc_el_double_to_int(a);
     return re > TC_EL_PRIME / 2 ? -(int64_t)(TC_EL_PRIME - re) : (int64_t)re;
 }
 
 /* Is it a whole number or a ratio of two, and no infinity? */
 static inline bool tc_el_is_real(tc_el a)
 {
-    return !tc_el_is_marked(a) && !a.im;
+    return !(a.re >> 61) && !a.im;
 }
 
 /* An element with the sum of its halves: what Karatsuba's products take, for rows that are met
@@ -194,6 +209,8 @@ struct tc_spread {
 bool tc_spread_row(const tc_el *a, size_t step, size_t n, struct tc_spread *to);
 tc_el tc_spread_dot(const struct tc_spread *a, const struct tc_spread *b, size_t n);
 
+/* The power of a number modulo p. */
+uint64_t tc_field_power(uint64_t base, uint64_t exponent);
 tc_el tc_el_inv(tc_el a);
 tc_el tc_el_square(tc_el a);
 /* Is it the value of a root, of which the square is known? */
@@ -203,6 +220,8 @@ tc_el tc_el_scale_root(tc_el a, tc_el square);
 tc_el tc_el_sqrt(const struct tc_function *f, tc_el a);
 tc_el tc_el_apply(const struct tc_function *f, tc_el a);
 tc_el tc_el_apply2(const struct tc_function *f, tc_el a, tc_el b);
+/* A double as an element. */
+tc_el tc_el_of_double(double x);
 /* The value of the hash at a number, whatever laws there are. */
 tc_el tc_el_hash(const struct tc_function *f, tc_el a);
 /* The highest of elements that lie step apart: by order, or as the laws of the thread have it. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * field.c - the field of (2^61 - 1)^2 elements: sums over rows, roots, keyed functions, numbers
+ * field.c - the field of (2^61 - 1)^2 elements: sums over rows, keyed functions
  *
  * The arithmetic of element_field.h that is too long for a header. Sums of products are reduced
  * once a row. A function without a rule is a keyed hash of its argument, so equal arguments give
- * equal values. A root is a keyed permutation, so its square is its argument again. Nothing
- * allocates, and nothing has state.
+ * equal values. Where one of two elements is a double (element_number.c), so is what is made of
+ * them. Nothing allocates, and nothing has state.
  */
 #include "plan/element.h"
 
@@ -13,12 +13,13 @@
 
 #include "base/hash.h"
 #include "plan/carry.h"
+#include "plan/real.h"
 
-#ifndef TC_PLAN_REAL
-
-#    define LOW61 TC_EL_PRIME
+#define LOW61 TC_EL_PRIME
 
 _Thread_local struct tc_el_counts tc_el_counts;
+_Thread_local double tc_el_spread;
+_Thread_local bool tc_el_bends;
 
 /* ---- marked elements ----------------------------------------------------------------------- */
 
@@ -44,8 +45,15 @@ static bool is_carried(tc_el a, tc_el b)
            !tc_el_is_marked(tc_el_plain(b));
 }
 
+static bool has_double(tc_el a, tc_el b)
+{
+    return tc_el_is_double(a) || tc_el_is_double(b);
+}
+
 tc_el tc_el_add_marked(tc_el a, tc_el b)
 {
+    if (has_double(a, b))
+        return tc_el_of_double(tc_el_to_double(a) + tc_el_to_double(b));
     if (is_carried(a, b))
         return tc_carry_add(a, b);
     a = tc_el_plain(a);
@@ -59,6 +67,8 @@ tc_el tc_el_add_marked(tc_el a, tc_el b)
 
 tc_el tc_el_neg_marked(tc_el a)
 {
+    if (tc_el_is_double(a))
+        return tc_el_of_double(-tc_el_to_double(a));
     if (tc_el_carries(a))
         return tc_carry_neg(a);
     a = tc_el_plain(a);
@@ -70,6 +80,8 @@ tc_el tc_el_neg_marked(tc_el a)
 /* The sign of an element is not known: that of an infinite product is the infinite factor's. */
 tc_el tc_el_mul_marked(tc_el a, tc_el b)
 {
+    if (has_double(a, b))
+        return tc_el_of_double(tc_el_to_double(a) * tc_el_to_double(b));
     if (a.re == b.re && a.im == b.im && tc_el_is_root(a))
         return tc_el_square(a);
     if (is_carried(a, b))
@@ -91,7 +103,7 @@ tc_el tc_el_mul_marked(tc_el a, tc_el b)
     return tc_field_mul(a, b);
 }
 
-static uint64_t real_power(uint64_t base, uint64_t exponent)
+uint64_t tc_field_power(uint64_t base, uint64_t exponent)
 {
     uint64_t r = 1;
 
@@ -108,12 +120,14 @@ tc_el tc_el_inv(tc_el a)
 {
     tc_el_count_inverses(1);
     a = tc_el_plain(a);
+    if (tc_el_spread != 0)
+        return tc_el_of_double(1 / tc_el_to_double(a));
     if (is_infinite(a))
         return TC_EL_ZERO;
     if (is_zero(a) || tc_el_is_undefined(a))
         return TC_EL_UNDEF;
     tc_el turned = {a.re, tc_field_neg(a.im)};
-    tc_el inverse = {real_power(tc_field_mul(a, turned).re, TC_EL_PRIME - 2), 0};
+    tc_el inverse = {tc_field_power(tc_field_mul(a, turned).re, TC_EL_PRIME - 2), 0};
     return tc_field_mul(turned, inverse);
 }
 
@@ -128,6 +142,10 @@ int tc_el_compare(tc_el a, tc_el b)
 {
     a = tc_carry_key(a);
     b = tc_carry_key(b);
+    if (tc_el_spread != 0) {
+        double x = tc_el_to_double(a), y = tc_el_to_double(b);
+        return (x > y) - (x < y);
+    }
     if (tc_el_same(a, b))
         return 0;
     if (a.re == TC_MARK_MINUS || b.re == TC_MARK_MINUS)
@@ -139,7 +157,7 @@ int tc_el_compare(tc_el a, tc_el b)
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-#    define WIDE_ROW 16 /* products of 124 bits that fit into 128 beside what is carried */
+#define WIDE_ROW 16 /* products of 124 bits that fit into 128 beside what is carried */
 
 /* Products of the real parts, of the others, and of the sums of both. */
 struct products {
@@ -301,10 +319,32 @@ tc_el tc_el_hash(const struct tc_function *f, tc_el a)
     return hashed(f, a);
 }
 
+/* As good as any function of which no law is known. The bounds are a part of it. */
+static double bent(const struct tc_function *f, double x)
+{
+    double a = f->variant & 1 ? atan(f->a) : 2, b = f->variant & 2 ? atan(f->b) : 3;
+
+    return asinh(x) + 0.11 * a + 0.13 * b + (f->fn == TC_FN_CLAMP ? 0 : 0.5);
+}
+
+/* What is drawn is a function of its place in both worlds. */
+static tc_el applied_to_double(const struct tc_function *f, tc_el a)
+{
+    double x = tc_el_to_double(a);
+
+    if (f->fn == TC_FN_VARIABLE || f->fn == TC_FN_RANDOM)
+        return tc_el_of_double(tc_el_spread * (ldexp((double)hashed(f, a).re, -60) - 1));
+    if (tc_el_bends && (f->fn == TC_FN_CLAMP || f->fn == TC_FN_CLAMP_STEP))
+        return tc_el_of_double(bent(f, x));
+    return tc_el_of_double(tc_real_apply(f, x));
+}
+
 tc_el tc_el_apply(const struct tc_function *f, tc_el a)
 {
     tc_el known;
 
+    if (tc_el_spread != 0)
+        return applied_to_double(f, a);
     if (tc_carry_apply(f->fn, f->a, a, &known))
         return known;
     a = tc_el_plain(a);
@@ -316,6 +356,8 @@ tc_el tc_el_apply(const struct tc_function *f, tc_el a)
 tc_el tc_el_apply2(const struct tc_function *f, tc_el a, tc_el b)
 {
     tc_el_counts.functions[f->fn]++;
+    if (tc_el_spread != 0)
+        return tc_el_of_double(tc_real_apply2(f, tc_el_to_double(a), tc_el_to_double(b)));
     a = tc_el_plain(a);
     b = tc_el_plain(b);
     if (tc_el_is_undefined(a) || tc_el_is_undefined(b))
@@ -325,206 +367,3 @@ tc_el tc_el_apply2(const struct tc_function *f, tc_el a, tc_el b)
         of_a.keys[k] = tc_hash_mix(tc_hash_mix(f->keys[k], a.re, a.im), f->keys[k], a.im);
     return hashed(&of_a, b);
 }
-
-/* ---- roots --------------------------------------------------------------------------------- */
-
-#    define ROUNDS 4
-
-static uint64_t round_of(uint64_t half, int round)
-{
-    static const uint64_t salts[ROUNDS] = {
-        UINT64_C(0x1f58476d1ce4e5b9), UINT64_C(0x0dc5a3c1f2e77a91), UINT64_C(0x94d049bb133111eb),
-        UINT64_C(0xbf58476d1ce4e5b9)};
-
-    return fold(tc_hash_mix(tc_hash_mix(salts[round], half, salts[ROUNDS - 1 - round]), half, 1));
-}
-
-/* A permutation of the field: a Feistel network over the two halves. */
-static tc_el permute(tc_el a)
-{
-    for (int k = 0; k < ROUNDS; k++)
-        a = (tc_el){a.im, tc_field_reduce(a.re + round_of(a.im, k))};
-    return a;
-}
-
-static tc_el permute_back(tc_el a)
-{
-    for (int k = ROUNDS; k-- > 0;)
-        a = (tc_el){tc_field_reduce(a.im + tc_field_neg(round_of(a.re, k))), a.re};
-    return a;
-}
-
-#    define MAX_ROOT (1 << 20) /* numerators and denominators of ratios whose roots are known */
-
-/* A root of a prime: where it is no square modulo p, its negative is one. */
-static tc_el root_of_prime(uint64_t n)
-{
-    uint64_t root = real_power(n, UINT64_C(1) << 59); /* (p + 1) / 4 */
-
-    if (tc_field_reduce_wide((tc_wide)root * root) == n)
-        return (tc_el){root, 0};
-    return (tc_el){0, real_power(tc_field_neg(n), UINT64_C(1) << 59)};
-}
-
-/* By its primes, so that the root of a product is the product of the roots. */
-static tc_el root_of_whole(uint64_t n)
-{
-    tc_el root = TC_EL_ONE;
-
-    for (uint64_t prime = 2; prime * prime <= n; prime++) {
-        for (; n % (prime * prime) == 0; n /= prime * prime)
-            root = tc_field_mul(root, tc_el_int((int64_t)prime));
-        if (n % prime)
-            continue;
-        root = tc_field_mul(root, root_of_prime(prime));
-        n /= prime;
-    }
-    return n > 1 ? tc_field_mul(root, root_of_prime(n)) : root;
-}
-
-static tc_el root_of_ratio(int64_t n, int64_t d)
-{
-    return tc_field_mul(root_of_whole((uint64_t)n), tc_el_inv(root_of_whole((uint64_t)d)));
-}
-
-/* a = n / d with n and d up to MAX_ROOT, by Euclid's algorithm on p and a. */
-static bool is_ratio(tc_el a, int64_t *n, int64_t *d)
-{
-    int64_t r0 = (int64_t)TC_EL_PRIME, r1 = (int64_t)a.re, t0 = 0, t1 = 1;
-
-    while (r1 > MAX_ROOT) {
-        int64_t q = r0 / r1, r2 = r0 - q * r1, t2 = t0 - q * t1;
-        r0 = r1, r1 = r2, t0 = t1, t1 = t2;
-    }
-    *n = r1;
-    *d = t1;
-    return !a.im && r1 > 0 && t1 > 0 && t1 <= MAX_ROOT;
-}
-
-/* Of small ratios the roots are those that numbers have. */
-static tc_el root_of(tc_el a)
-{
-    int64_t n, d;
-
-    if (is_zero(a) || is_one(a) || tc_el_is_marked(a))
-        return a;
-    if (is_ratio(a, &n, &d))
-        return root_of_ratio(n, d);
-    a = permute(a);
-    a.re |= TC_MARK_ROOT;
-    return a;
-}
-
-tc_el tc_el_sqrt(const struct tc_function *f, tc_el a)
-{
-    (void)f;
-    tc_el_counts.functions[TC_FN_SQRT]++;
-    return root_of(tc_el_plain(a));
-}
-
-bool tc_el_is_root(tc_el a)
-{
-    return a.re >> 61 == 1;
-}
-
-tc_el tc_el_scale_root(tc_el a, tc_el square)
-{
-    tc_el_counts.functions[TC_FN_SQRT]++;
-    return root_of(tc_el_mul(permute_back(tc_el_plain(a)), square));
-}
-
-tc_el tc_el_square(tc_el a)
-{
-    if (tc_el_is_root(a))
-        return permute_back(tc_el_plain(a));
-    return tc_el_mul(a, a);
-}
-
-/* ---- numbers ------------------------------------------------------------------------------- */
-
-/* x = *n / *d with a denominator up to most, by continued fractions. */
-static bool to_ratio(double x, double tolerance, int64_t most, int64_t *n, int64_t *d)
-{
-    double rest = x;
-    int64_t n0 = 0, n1 = 1, d0 = 1, d1 = 0;
-
-    for (int i = 0; i < 40; i++) {
-        double whole = floor(rest);
-        if (fabs(whole) > 1e15)
-            return false;
-        int64_t w = (int64_t)whole, n2, d2;
-        if (__builtin_mul_overflow(w, n1, &n2) || __builtin_add_overflow(n2, n0, &n2) ||
-            __builtin_mul_overflow(w, d1, &d2) || __builtin_add_overflow(d2, d0, &d2) || d2 > most)
-            return false;
-        n0 = n1, n1 = n2, d0 = d1, d1 = d2;
-        if (fabs((double)n1 / (double)d1 - x) <= tolerance * fabs(x)) {
-            *n = n1;
-            *d = d1;
-            return true;
-        }
-        rest = 1 / (rest - whole);
-    }
-    return false;
-}
-
-static tc_el ratio(int64_t n, int64_t d)
-{
-    return tc_el_mul(tc_el_int(n), tc_el_inv(tc_el_int(d)));
-}
-
-/* 6^-0.5 and 1 / sqrt(6) are the same number, though not the same double. */
-static bool to_root(double x, tc_el *out)
-{
-    int64_t n, d;
-
-    if (!to_ratio(x * x, 4e-15, MAX_ROOT, &n, &d) || n > MAX_ROOT || !n)
-        return false;
-    *out = root_of_ratio(n, d);
-    *out = x < 0 ? tc_el_neg(*out) : *out;
-    return true;
-}
-
-tc_el tc_el_number_squared(double x)
-{
-    int64_t n, d;
-    tc_el e;
-
-    if (isfinite(x) && to_ratio(x * x, 4e-15, MAX_ROOT, &n, &d) && n <= MAX_ROOT)
-        return ratio(n, d);
-    e = tc_el_number(x, false);
-    return tc_el_mul(e, e);
-}
-
-/* By its first 44 bits: two ways to compute a number may differ in the last. */
-static tc_el number_hashed(double x)
-{
-    int exponent;
-    int64_t key[2] = {llround(ldexp(frexp(fabs(x), &exponent), 44)), 0};
-
-    key[1] = exponent;
-    tc_el e = {fold(tc_hash64(key, sizeof(key), 0x636f6e7374)),
-               fold(tc_hash64(key, sizeof(key), 0x616e7473))};
-    return x < 0 ? tc_el_neg(e) : e;
-}
-
-tc_el tc_el_number(double x, bool is_single)
-{
-    int64_t n, d;
-    tc_el root;
-
-    if (isnan(x))
-        return TC_EL_UNDEF;
-    if (isinf(x))
-        return x > 0 ? TC_EL_PLUS : TC_EL_MINUS;
-    if (x == floor(x) && fabs(x) < 9e15)
-        return tc_el_int((int64_t)x);
-    if (to_ratio(x, 1e-13, 1 << 12, &n, &d) || (is_single && to_ratio(x, 1e-7, 1 << 10, &n, &d)))
-        return ratio(n, d);
-    if (to_root(x, &root))
-        return root;
-    if (to_ratio(x, 2e-15, 1 << 20, &n, &d))
-        return ratio(n, d);
-    return number_hashed(x);
-}
-
-#endif /* TC_PLAN_REAL */

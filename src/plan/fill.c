@@ -7,6 +7,8 @@
  */
 #include "plan/fill.h"
 
+#include <math.h>
+
 #include "base/hash.h"
 #include "plan/eval.h"
 
@@ -46,10 +48,16 @@ void tc_plan_places(const struct tc_plan_tensor *t, const struct tc_plan_place *
         place_piece(t, place, &place->pieces[k], out);
 }
 
+/* Whole numbers stay what they are: indices, masks. */
+static tc_el number_here(tc_el x)
+{
+    return tc_el_spread == 0 || tc_el_is_double(x) ? x : tc_el_number(tc_el_to_double(x), false);
+}
+
 static void fill_const(const struct tc_plan_const *c, tc_el *slot)
 {
     for (int64_t i = 0; i < c->n && slot; i++)
-        slot[i] = c->data[c->is_fill ? 0 : i];
+        slot[i] = number_here(c->data[c->is_fill ? 0 : i]);
 }
 
 uint64_t tc_plan_seed(unsigned number)
@@ -70,8 +78,10 @@ void tc_plan_draw_init(const struct tc_plan_init *init, const struct tc_strtab *
     tc_plan_places(&init->tensor, &init->place, places);
     for (size_t i = 0; i < n; i++) {
         out[i] = places[i] < 0 ? TC_EL_UNDEF : tc_el_apply(&f, tc_el_int(places[i] + 2));
+        if (tc_el_spread != 0 && init->kind == TC_PLAN_STATE) /* sums of squares among them */
+            out[i] = tc_el_of_double(fabs(tc_el_to_double(out[i])));
         if (init->data)
-            out[i] = init->data[i];
+            out[i] = number_here(init->data[i]);
     }
     tc_free(places);
 }

@@ -7,19 +7,7 @@
  */
 #include "plan/matrix.h"
 
-#ifdef TC_PLAN_REAL
-
-void tc_matrix_multiply(struct tc_matrix a, struct tc_matrix b, tc_el *to, struct tc_arena *scratch)
-{
-    (void)scratch;
-    for (size_t i = 0; i < a.rows; i++)
-        for (size_t j = 0; j < b.columns; j++)
-            *to++ = tc_matrix_dot(a, i, b, j);
-}
-
-#else
-
-#    define WIDTH 8 /* columns of which the wide registers are worth it */
+#define WIDTH 8 /* columns of which the wide registers are worth it */
 
 static void multiply(struct tc_matrix a, struct tc_matrix b, tc_el *to, struct tc_arena *scratch)
 {
@@ -64,5 +52,3 @@ void tc_matrix_multiply(struct tc_matrix a, struct tc_matrix b, tc_el *to, struc
         tc_matrix_multiply_wide(tc_matrix_turned(b), tc_matrix_turned(a),
                                 (struct tc_matrix_out){to, 1, b.columns}, scratch);
 }
-
-#endif

@@ -9,7 +9,7 @@
  */
 #include "plan/matrix.h"
 
-#if defined(__AVX512IFMA__) && !defined(TC_PLAN_REAL)
+#ifdef __AVX512IFMA__
 #    include <cpuid.h>
 #    include <immintrin.h>
 #    include <string.h>

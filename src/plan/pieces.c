@@ -13,9 +13,7 @@
 
 #include "base/hash.h"
 
-#ifndef TC_PLAN_REAL
-
-#    define MAX_ELEMENTS ((size_t)1 << 21) /* of all values that are known by their elements */
+#define MAX_ELEMENTS ((size_t)1 << 21) /* of all values that are known by their elements */
 
 struct place {
     uint32_t value;
@@ -222,7 +220,7 @@ static bool find_block(struct tc_index *index, const struct tc_block *b, const c
 
 /* ---- one block in several values ----------------------------------------------------------- */
 
-#    define MIN_RUN 2 /* elements: a single one may be anything */
+#define MIN_RUN 2 /* elements: a single one may be anything */
 
 /* How many elements from `i` on follow each other in the value from `at` on, times a factor. */
 static size_t run_length(const struct fit *fit, const struct tc_block *b, size_t i, size_t at)
@@ -425,5 +423,3 @@ bool tc_relate_pieces(struct tc_index *index, const struct tc_grid *grid,
     return relate(index, grid, blocks, name, false, found) ||
            relate(index, grid, blocks, name, true, found);
 }
-
-#endif /* TC_PLAN_REAL */

@@ -8,11 +8,9 @@
 
 #include "base/hash.h"
 
-#ifndef TC_PLAN_REAL
-
-#    define MAX_RATIO        4096
-#    define MAX_ATTEMPTS     256
-#    define MAX_SCALAR_RATIO 16
+#define MAX_RATIO        4096
+#define MAX_ATTEMPTS     256
+#define MAX_SCALAR_RATIO 16
 
 /* ---- values up to a factor ----------------------------------------------------------------- */
 
@@ -369,5 +367,3 @@ void tc_relate_describe(const struct tc_related *r, const struct tc_grid *grid,
         tc_strbuf_addf(out, r->den == 1 ? ", times %lld" : ", times %lld/%lld", (long long)r->num,
                        (long long)r->den);
 }
-
-#endif /* TC_PLAN_REAL */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/strtab.h"
+#include "plan/carry.h"
 #include "plan/eval.h"
 #include "plan/fill.h"
 
@@ -33,7 +34,7 @@ static void print_outputs(const struct tc_plan_op *op, tc_el *const *slots)
         tc_el *p = tc_malloc(((size_t)t->numel + 1) * sizeof(*p));
         tc_view_gather(slots[t->storage], t, p);
         for (int64_t i = 0; i < t->numel; i++)
-            printf(" %.17g", p[i]);
+            printf(" %.17g", tc_el_to_double(p[i]));
         tc_free(p);
     }
 }
@@ -80,7 +81,9 @@ int main(int argc, char **argv)
     struct tc_plan_set set = {0};
     struct tc_error err = {0};
     enum tc_status status = TC_OK;
+    struct tc_laws *laws = tc_laws_new_doubles(TC_LAWS_DOUBLES, 1);
 
+    tc_laws_enter(laws); /* before the numbers are read */
     if (argc == 2 && !strcmp(argv[1], "--rules")) {
         for (size_t i = 0; tc_rule_get(i); i++)
             puts(tc_rule_get(i)->name);
@@ -93,5 +96,7 @@ int main(int argc, char **argv)
     }
     tc_plan_release(&set);
     tc_strtab_free(names);
+    tc_laws_enter(NULL);
+    tc_laws_free(laws);
     return argc != 2 || status ? 2 : 0;
 }

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "plan/carry.h"
 #include "plan/degree.h"
 #include "plan/element.h"
 #include "plan/matrix.h"
@@ -252,9 +253,100 @@ static void test_functions_differ_by_attributes_and_seed(void **state)
     assert_false(is(tc_el_apply2(&a, five, any(1)), tc_el_apply2(&a, any(1), five)));
 }
 
+/* ---- doubles ------------------------------------------------------------------------------- */
+
+static void check_number(double x)
+{
+    double back = tc_el_to_double(tc_el_number(x, false));
+
+    assert_true(fabs(back - x) <= 4e-13 * fabs(x));
+}
+
+/* Those of a plan are read as elements of the field. */
+static void test_numbers_are_doubles_again(void **state)
+{
+    const double some[] = {0,          1,    -7,        1.0 / 3,    -2.0 / 7, 0.1,         1e-8,
+                           3.14159265, M_PI, 1e300,     -1e-300,    sqrt(2),  1 / sqrt(6), 0.999,
+                           1 - 1e-9,   1e15, 12345.678, 0x1p40 + 1, -sqrt(3)};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
+        check_number(some[i]);
+    for (int n = 1; n < 3000; n++) {
+        check_number(n / 1000.0);
+        check_number(-sin(n));
+        check_number(exp(n % 200 - 100.0));
+        double part = tc_el_to_double(tc_el_mul(tc_el_int(n), tc_el_inv(tc_el_int(7))));
+        assert_true(fabs(part - n / 7.0) <= 1e-15 * part);
+    }
+    assert_true(isnan(tc_el_to_double(TC_EL_UNDEF)));
+    assert_true(isinf(tc_el_to_double(TC_EL_MINUS)));
+}
+
+/* An element and the double that it is, by the rules of the field and by those of C. */
+struct beside {
+    tc_el el;
+    double x;
+};
+
+static struct beside step_beside(struct beside a, struct beside b, unsigned how)
+{
+    const struct tc_function sigmoid = tc_function_make(1, TC_FN_SIGMOID, 0, 0, 0);
+    const struct tc_function f = tc_function_make(1, TC_FN_EXP, 0, 0, 0);
+
+    switch (how) {
+    case 0:
+        return (struct beside){tc_el_add(a.el, b.el), a.x + b.x};
+    case 1:
+        return (struct beside){tc_el_sub(a.el, b.el), a.x - b.x};
+    case 2:
+        return (struct beside){tc_el_mul(a.el, b.el), a.x * b.x};
+    case 3:
+        return (struct beside){tc_el_mul(a.el, tc_el_inv(b.el)), a.x * (1 / b.x)};
+    case 4:
+        return (struct beside){tc_el_apply(&sigmoid, a.el), 1 / (1 + exp(-a.x))};
+    case 5:
+        return (struct beside){tc_el_apply(&f, a.el), exp(a.x)};
+    case 6:
+        return (struct beside){tc_el_sqrt(&f, a.el), sqrt(a.x)};
+    default:
+        return tc_el_compare(a.el, b.el) > 0 ? a : b;
+    }
+}
+
+static void test_doubles_are_those_of_c(void **state)
+{
+    struct tc_laws *laws = tc_laws_new_doubles(TC_LAWS_DOUBLES, 1);
+    struct beside pool[64];
+    uint64_t drawn = 1;
+
+    (void)state;
+    tc_laws_enter(laws);
+    for (unsigned seed = 0; seed < 20000; seed++) {
+        for (unsigned i = 0; i < 64; i++) {
+            drawn = drawn * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            unsigned a = drawn >> 33 & 7, b = drawn >> 37 & 7, how = drawn >> 41 & 7;
+            if (i < 8)
+                pool[i] = (struct beside){any(seed + i), tc_el_to_double(any(seed + i))};
+            else
+                pool[i] = step_beside(pool[i - 1 - a], pool[i - 1 - b], how);
+            double x = tc_el_to_double(pool[i].el);
+            if (!(fabs(pool[i].x) < 1e100) || fabs(pool[i].x) < 1e-100) /* or not a number */
+                pool[i] = (struct beside){tc_el_int(3), 3};
+            else
+                assert_true(fabs(x - pool[i].x) <= 1e-15 * fabs(x));
+        }
+    }
+    tc_laws_enter(NULL);
+    tc_laws_free(laws);
+    assert_false(tc_el_is_double(any(1)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers_are_doubles_again),
+        cmocka_unit_test(test_doubles_are_those_of_c),
         cmocka_unit_test(test_laws_hold_at_the_edges),
         cmocka_unit_test(test_elements_are_drawn_from_the_whole_field),
         cmocka_unit_test(test_scaled_roots_square_to_what_they_were),
