@@ -75,6 +75,10 @@ void tc_judge_add_misread(struct judge *j);
 /* A job that is refuted, though ranks exchange numbers before the step that one device has rounded.
  */
 void tc_judge_add_rounded(struct judge *j);
+/* A job that is refuted: are its results those of one device in float64? */
+bool tc_judge_agrees_in_doubles(const struct judge *j);
+/* Then it is unjudged: where it departs in the field is said. */
+void tc_judge_conclude_doubles(struct judge *j);
 /* A gradient that differs before the optimizer's step, though the parameter after it does not. */
 bool tc_judge_is_reduced_in_step(const struct judge *j, const struct tc_plan_judged *gradient);
 

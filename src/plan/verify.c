@@ -4,8 +4,9 @@
  *
  * First names and sizes, then evaluations with random elements until the bound on a wrong
  * "equal" is met. If results differ, the same again by laws of exp and log, each of which is
- * sound. Only a refuted job is explained. References run side by side; the job runs with all
- * threads, one evaluation at a time, as thousands of ranks fill the memory once.
+ * sound. If they do not differ in float64 the job is unjudged. Only a refuted job is explained.
+ * References run side by side; the job runs with all threads, one evaluation at a time, as
+ * thousands of ranks fill the memory once.
  */
 #include "plan/verify.h"
 
@@ -283,8 +284,15 @@ static void put_missing_last(struct tc_plan_verdict *v)
 /* Where the job departs, and the change that would make it right. */
 static enum tc_status explain(struct judge *j, struct tc_error *err)
 {
-    enum tc_status status = tc_plan_explain(j->single, j->parallel, j->config, j->verdict, err);
+    enum tc_status status = TC_OK;
+    bool agrees = tc_judge_agrees_in_doubles(j);
 
+    if (j->config->explain)
+        status = tc_plan_explain(j->single, j->parallel, j->config, j->verdict, err);
+    if (agrees)
+        tc_judge_conclude_doubles(j);
+    if (agrees || !j->config->explain)
+        return status;
     if (!status)
         status = tc_plan_find_repair(j, tc_judge_last_laws(j), err);
     put_missing_last(j->verdict);
@@ -327,7 +335,7 @@ enum tc_status tc_plan_verify(const struct tc_plan_set *single, const struct tc_
         tc_judge_add_rounded(&j);
     if (!status && verdict->outcome == TC_PLAN_VERIFIED)
         tc_plan_warn_sizes(single, parallel, verdict);
-    if (!status && verdict->outcome == TC_PLAN_REFUTED && verdict->n_wrong && config->explain)
+    if (!status && verdict->outcome == TC_PLAN_REFUTED && verdict->n_wrong)
         status = explain(&j, err);
     pthread_mutex_destroy(&j.lock);
     return status;
