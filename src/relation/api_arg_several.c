@@ -7,12 +7,15 @@
  *
  * An example for each call that has one result for each number that it was given, at a line that
  * has called it in three steps, and for the first call at a line that has fewer. It is broken where
- * the line has never had fewer: the last batch of an epoch may hold one row.
+ * the line has never had fewer: the last batch of an epoch may hold one row. Told is the line that
+ * made what it was given, if that is one number whichever way it is taken.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"
 
 #include "replay/symbols.h"
+
+#define MAX_MADE 4096
 
 /* The calls of one function at one line. */
 struct line {
@@ -21,6 +24,59 @@ struct line {
     bool has_several;
 };
 
+/* Of one process. */
+struct several {
+    struct tc_map lines; /* (function, line) → struct line * */
+    struct tc_map made;  /* serial of one number → struct tc_spot * of what made it */
+};
+
+static void several_release(void *of_process)
+{
+    struct several *several = of_process;
+
+    tc_map_release_structs(&several->lines);
+    tc_map_release_structs(&several->made);
+}
+
+static void note_made(struct several *several, const struct tc_event *event)
+{
+    const struct tc_value *value = event->call->end->value;
+
+    if (!tc_value_get(value, "tensor") || tc_count_elements(tc_value_get(value, "shape")) != 1)
+        return;
+    if (several->made.n >= MAX_MADE)
+        tc_map_release_structs(&several->made);
+    *(struct tc_spot *)tc_map_struct(&several->made, (uint64_t)tc_serial_of(value),
+                                     sizeof(struct tc_spot)) = tc_spot_of(event);
+}
+
+static void answer_one(const struct tc_hearing *h, const struct several *several,
+                       const struct tc_value *from)
+{
+    const struct tc_spot *spot = tc_map_find(&several->made, (uint64_t)tc_serial_of(from));
+    struct tc_place place;
+
+    tc_place_of(h->event, &place);
+    if (spot && spot->at != TC_SYM_EMPTY)
+        tc_place_move(&place, spot);
+    tc_answer_of(h, false, (struct tc_example){.place = &place});
+}
+
+static void judge_call(const struct tc_hearing *h, const struct several *several, struct line *line,
+                       bool has_several)
+{
+    if (has_several) {
+        if (!line->has_several)
+            tc_answer(h, true);
+        line->has_several = true;
+    } else if (!line->has_several) {
+        line->n_steps += !line->n_steps || line->step != h->event->call->step;
+        line->step = h->event->call->step;
+        if (line->n_steps >= TC_THIRD_TIME)
+            answer_one(h, several, tc_first_tensor(h->event->call));
+    }
+}
+
 static void several_judge(const struct tc_hearing *h)
 {
     const struct tc_call *call = h->event->call;
@@ -28,21 +84,14 @@ static void several_judge(const struct tc_hearing *h)
     const uint32_t n = tc_count_elements(tc_value_get(from, "shape")),
                    n_results = tc_count_elements(tc_value_get(call->end->value, "shape"));
     const uint64_t key = (uint64_t)call->descriptor << 32 | tc_call_at(call);
+    struct several *several = tc_hearing_state(h);
     struct line *line;
 
-    if (!n || !n_results || tc_call_at(call) == TC_SYM_EMPTY)
-        return;
-    line = tc_map_struct(tc_hearing_state(h), key, sizeof(*line));
-    if (n > n_results) {
-        if (!line->has_several)
-            tc_answer(h, true);
-        line->has_several = true;
-    } else if (!line->has_several) {
-        line->n_steps += !line->n_steps || line->step != call->step;
-        line->step = call->step;
-        if (line->n_steps >= TC_THIRD_TIME)
-            tc_answer(h, false);
+    if (n && n_results && tc_call_at(call) != TC_SYM_EMPTY) {
+        line = tc_map_struct(&several->lines, key, sizeof(*line));
+        judge_call(h, several, line, n > n_results);
     }
+    note_made(several, h->event);
 }
 
 const struct tc_relation_rule tc_rule_several = {
@@ -55,8 +104,8 @@ const struct tc_relation_rule tc_rule_several = {
     .source.name = "several",
     .source.judged = "the call of a function of tensors at a line of the script",
     .source.looks_closely = true,
-    .source.process_size = sizeof(struct tc_map),
-    .source.release_process = tc_release_map_of_structs,
+    .source.process_size = sizeof(struct several),
+    .source.release_process = several_release,
     TC_CLAIM_OF(TC_PARAM_OPERAND, TC_SYM_F_INPUT, TC_SYM_IS, TC_SYM_VARIED),
     TC_CLAIM_ATOMS(TC_BLANK_CALL, TC_SYM_TRUE, TC_SYM_FALSE),
     .claim.if_met = true,
@@ -65,6 +114,6 @@ const struct tc_relation_rule tc_rule_several = {
     .claim.expected = "%c is given several numbers for each that it returns",
     .claim.seen = "it was given one number for each that it returns, in three steps or more: the "
                   "spread of one number is none",
-    .at = TC_AT(OPERATOR) | TC_AT(FUNCTION),
+    .at = TC_AT(OPERATOR) | TC_AT(FUNCTION) | TC_AT(FILL),
     .judge = several_judge,
 };

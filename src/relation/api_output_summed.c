@@ -45,7 +45,7 @@ struct line {
     uint64_t n_left, n_propagated;
     uint64_t n_taught, n_untaught; /* terms of sums that were propagated */
     double least, most;            /* of those without a graph */
-    struct tc_place place;
+    struct tc_place place, term;   /* of the sum; of what made such a term */
 };
 
 /* Of one process. */
@@ -127,10 +127,11 @@ static void keep_sum(struct summing *summing, const struct tc_event *event,
         if (summing->sums[i].value == sum.a && (tc_sym)summing->sums[i].at == line)
             sum.at = summing->sums[i].at + ((uint64_t)1 << 32);
     of = tc_map_struct(&summing->lines, sum.at, sizeof(*of));
-    if (!of->place.file) {
+    if (!of->place.file)
         tc_place_of(event, &of->place);
-        if (spot)
-            tc_place_move(&of->place, spot);
+    if (spot && !of->term.file) {
+        tc_place_of(event, &of->term);
+        tc_place_move(&of->term, spot);
     }
     summing->sums[summing->n_sums++] = sum;
 }
@@ -244,7 +245,7 @@ static void on_step(struct summing *summing)
 
 /* ---- judging -------------------------------------------------------------------------------- */
 
-static void tell(const struct line *line, tc_sym key, bool holds, const struct tc_event *event,
+static void tell(const struct tc_place *place, tc_sym key, bool holds, const struct tc_event *event,
                  const struct tc_sink *sink)
 {
     const tc_sym outcome = holds ? TC_SYM_TRUE : TC_SYM_FALSE;
@@ -252,7 +253,7 @@ static void tell(const struct line *line, tc_sym key, bool holds, const struct t
                                        .situation = &tc_no_situation,
                                        .outcome = &outcome,
                                        .n_outcome = 1,
-                                       .place = &line->place};
+                                       .place = place};
 
     sink->example(sink->context, event, &example);
 }
@@ -265,9 +266,10 @@ static void judge(const struct summing *summing, const struct tc_event *event,
     for (size_t pos = 0; (line = tc_map_next(&summing->lines, &pos));) {
         const bool is_left = !line->n_propagated, differs = line->least < line->most;
         if (line->n_propagated + line->n_left >= MIN_TIMES && (is_left || !line->n_left))
-            tell(line, TC_SYM_SELF, !is_left, event, sink);
+            tell(&line->place, TC_SYM_SELF, !is_left, event, sink);
         if (line->n_taught >= MIN_TIMES || (line->n_untaught >= MIN_TIMES && differs))
-            tell(line, TC_SYM_TERM, line->n_taught > 0, event, sink);
+            tell(line->n_taught ? &line->place : &line->term, TC_SYM_TERM, line->n_taught > 0,
+                 event, sink);
     }
 }
 

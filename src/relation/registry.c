@@ -106,6 +106,7 @@
     R(tc_rule_clipped)     \
     R(tc_rule_used)        \
     R(tc_rule_dropped)     \
+    R(tc_rule_forgotten)   \
     S(tc_source_summed)    \
     R(tc_rule_draws_apart) \
     R(tc_rule_drawn)       \
@@ -210,6 +211,7 @@
     R(tc_rule_clipped)           \
     R(tc_rule_used)              \
     R(tc_rule_dropped)           \
+    R(tc_rule_forgotten)         \
     F(tc_api_output_summed)      \
     R(tc_rule_draws_apart)       \
     R(tc_rule_drawn)             \

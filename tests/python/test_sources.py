@@ -167,6 +167,28 @@ class Sources(Warm):
         for at, module in (("script.py", "__main__"), ("parts.py", "parts")):
             self.assertEqual(found[at]["unread"], {f"{module}.{name}": of for name, of in told.items()})
 
+    def test_lines_whose_results_nobody_reads(self):
+        run = self.collect(self.script("""
+            import torch
+
+            def step(x, log):
+                total = x + 1
+                x.clamp(0, 1)
+                kept = x * 2
+                kept = kept.float()
+                shown = x * 3
+                shown += 1
+                log.append(x.abs())
+                x.add_(1)
+                return x
+
+            step(torch.ones(2), [])
+        """))
+        told = {name: {"=": name} for name in ("total", "kept")}
+        self.assertEqual(self.by_name(run)["script.py"]["unread"], {
+            "script.py:5": told["total"], "script.py:6": {"clamp": True}, "script.py:7": told["kept"], "script.py:8": told["kept"],
+            "script.py:11": {"append": True}})
+
     def test_they_can_be_left_out(self):
         script = self.script(RUN)
         run = self.collect("--no-source", script)

@@ -182,7 +182,7 @@ def _is_first():
 def _unread(text, module, at):
     try:
         tree = named.parse(text)
-        return unread.find(tree, module) | unread.thrown_away(tree, at)
+        return unread.find(tree, module) | unread.lines(tree, at)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

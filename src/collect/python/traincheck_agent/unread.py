@@ -132,16 +132,44 @@ def _returns_another(name):
     return name and not name.endswith("_") and any(hasattr(owner, name) for owner in owners if owner is not None)
 
 
-def thrown_away(tree, at):
+def _thrown_away(tree):
+    """(node, what the call is named by) of each statement that drops what its call returns."""
+    for node in ast.walk(tree):
+        name = _called(node.value) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+        if _returns_another(name) and sum(isinstance(inner, ast.Call) and _called(inner) == name for inner in ast.walk(node)) == 1:
+            yield node, {name: True}
+
+
+def _computes(node):
+    """(name) that a statement gives what it computes, of other names or of this one."""
+    name = node.targets[0].id if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) else None
+    is_again = isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and name in _read_names([node.value.func])
+    return name if is_again or isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) else None
+
+
+def _forgotten(tree):
+    """(node, {"=": name}) of each statement of a function that computes what only such statements read."""
+    for function in (node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS)):
+        nodes = list(ast.walk(function))
+        computes = [(node, name) for node in nodes if (name := _computes(node)) and not name.startswith("_")]
+        own = {inner for node, name in computes for inner in ast.walk(node.value) if isinstance(inner, ast.Name) and inner.id == name}
+        read = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store) and node not in own}
+        read |= {node.target.id for node in nodes if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)}
+        read |= {name for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
+        if read.isdisjoint(_SEE_ALL):
+            yield from ((node, {"=": name}) for node, name in computes if name not in read)
+
+
+def lines(tree, at):
     """
     Args:
         at: the file, as calls name it
     Returns:
-        dict[str, dict[str, bool]]: of each line, as calls name it, which call of it returns what a statement drops
+        dict[str, dict]: of each line, as calls name it, which call of it returns what a statement drops; under "=", the name that is
+            given what it computes, and that nothing reads
     """
     found = {}
-    for node in ast.walk(tree):
-        name = _called(node.value) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
-        if _returns_another(name) and sum(isinstance(inner, ast.Call) and _called(inner) == name for inner in ast.walk(node)) == 1:
-            found.update({f"{at}:{line}": {name: True} for line in range(node.lineno, node.end_lineno + 1)})
+    for node, told in (*_thrown_away(tree), *_forgotten(tree)):
+        for line in range(node.lineno, node.end_lineno + 1):
+            found.setdefault(f"{at}:{line}", {}).update(told)
     return found
