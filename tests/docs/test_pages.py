@@ -106,9 +106,15 @@ class Pages(unittest.TestCase):
         held = sum(len(path.read_text().splitlines()) - 1 for path in (ROOT / "invariants").glob("*.jsonl"))  # without the header
         self.assertEqual(told, held)
 
+    def test_the_format_has_each_attribute_of_facts(self):
+        attributes = (ROOT / "src/invariant/fact.h").read_text().split("#define TC_ATTRIBUTE_MAP(X)")[1].split("\n\n")[0]
+        rows = (DOCS / "invariant-format.md").read_text().split("\n| attribute | value |\n")[1].split("\n\n")[0]
+        told = [name for row in rows.splitlines()[1:] for name in re.findall(r"`(\w+)`", row.split(" | ")[0])]
+        self.assertEqual(sorted(told), sorted(re.findall(r'X\(\w+, "(\w+)"\)', attributes)))
+
     def test_tables_are_those_of_the_code(self):
         p = subprocess.run([sys.executable, "-B", ROOT / "scripts" / "relation_tables.py", "--check"])
-        self.assertEqual(p.returncode, 0, "run scripts/relation_tables.py")
+        self.assertEqual(p.returncode, 0, "run scripts/relation_tables.py: a table of docs/relations.md is not what the code, or a case, says")
         p = subprocess.run([sys.executable, "-B", ROOT / "scripts" / "sets_page.py", "--check"])
         self.assertEqual(p.returncode, 0, "run scripts/sets_page.py")
         told = (DOCS / "relations.md").read_text()
