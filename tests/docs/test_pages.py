@@ -136,6 +136,17 @@ class Pages(unittest.TestCase):
         self.assertGreater(len(functions), 40)
         self.assertEqual([name for name in sorted(functions) if not re.search(rf"(?m)^[a-z][\w *]*\b{name}\(", text)], [])
 
+    def test_a_step_of_a_walk_names_where_its_functions_are(self):
+        """By a file, or by their folder: a reader opens what the step names, and finds them there."""
+        code = {f"/{path.relative_to(ROOT)}": path.read_text() for folder in ("src", "tools") for path in (ROOT / folder).rglob("*.c")}
+        walks, lost = (DOCS / "ARCHITECTURE.md").read_text().split("\n## Folders\n")[0].split("\n## Walk ")[1:], []
+        for step in (step for walk in walks for step in re.split(r"(?m)^(?=\d+\. )", walk)[1:]):
+            named = [f"/{end}" for end in re.findall(r"`([\w/-]+(?:\.c|/))`", step)]
+            texts = [text for path, text in code.items() if any(path.endswith(n) or n.endswith("/") and n in path for n in named)]
+            lost += [name for name in re.findall(r"`(\w+)\(\)`", step)
+                     if not any(re.search(rf"(?m)^[a-z][\w *]*\b{name}\(", text) for text in texts)]
+        self.assertEqual(lost, [])
+
     def test_a_walk_fits_a_screen_or_two(self):
         walks = (DOCS / "ARCHITECTURE.md").read_text().split("\n## Folders\n")[0].split("\n## Walk ")[1:]
         self.assertEqual(len(walks), 4)
