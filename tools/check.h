@@ -53,10 +53,11 @@ tc_app_run_fn check_run, onlinecheck_run;
 enum tc_status check_watch(struct tc_app *app, const struct check_options *options,
                            struct tc_error *err);
 
-/* The work of traincheck-check: check_run, with --plan the verification of a plan, with
- * --against the comparison of two runs, with --each a check of each run by itself, or with
- * --self-test one of the installation. */
-tc_app_run_fn check_run_any;
+/* The work of traincheck-check in place of check_run: with --plan the verification of a plan, with
+ * --each a check of each run by itself, with --self-test one of the installation, with --against
+ * the comparison of two runs. */
+enum tc_status check_plan(struct tc_app *app, const struct check_options *options,
+                          struct tc_error *err);
 enum tc_status check_each(struct tc_app *app, struct check_options *options, struct tc_error *err);
 enum tc_status check_self_test(struct tc_app *app, const struct check_options *options,
                                struct tc_error *err);

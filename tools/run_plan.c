@@ -68,8 +68,8 @@ static int exit_status(const struct check_options *options, const struct tc_plan
     return r->answer == TC_PLAN_IS_UNJUDGED ? EXIT_UNJUDGED : EXIT_VERIFIED;
 }
 
-static enum tc_status run_plan(struct tc_app *app, struct check_options *options,
-                               struct tc_error *err)
+enum tc_status check_plan(struct tc_app *app, const struct check_options *options,
+                          struct tc_error *err)
 {
     struct tc_plan_check_result result;
     enum tc_status status = validate(options, err);
@@ -100,19 +100,4 @@ static enum tc_status run_plan(struct tc_app *app, struct check_options *options
     say_result(app, config.output_dir, &result);
     app->exit_status = exit_status(options, &result);
     return TC_OK;
-}
-
-enum tc_status check_run_any(struct tc_app *app, void *options_, struct tc_error *err)
-{
-    struct check_options *options = options_;
-
-    if (options->self_test)
-        return check_self_test(app, options, err);
-    if (options->plan || options->plan_reference)
-        return run_plan(app, options, err);
-    if (options->against.n || options->resumed || options->from_step)
-        return check_compare(app, options, err);
-    if (options->each || options->skip_checked)
-        return check_each(app, options, err);
-    return check_run(app, options, err);
 }
