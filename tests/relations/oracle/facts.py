@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Facts of one script by brute force: of calls, their operands and results, how often and in which order.
 
-From the section "Facts of one script" of docs/relations.md. Not here: sets of variables, attributes of variables, and what
-traces tell of content, which random traces do not hold.
+From the section "Facts of one script" of docs/relations.md. Not here is what NOT_COVERED names: most of it, as sets of
+variables or what traces tell of content, random traces do not hold.
 """
 import collections
 import itertools
@@ -21,6 +21,9 @@ IDLE = {"again": True, "flows": 0, "flows_later": 0, "value": NO_SCALAR, "tensor
 COVERED = {"value", "class", "keys", "length", "tensor", "dtype", "ndim", "shape", "dim", "requires_grad", "source", "autocast",
            "owned", "uncleared", "equals", "finite", "operand", "again", "count", "count_first", "count_later",
            "count_where", "flows", "flows_later", "flows_where", "flows_ever", "rate", "present", "before"}
+NOT_COVERED = {"about", "alike", "apart", "beside_training", "calls", "course", "data", "data_first", "distinct", "earlier", "exist",
+               "first", "flows_first", "given", "gradient_calls", "gradients", "last", "made_of", "magnitude", "named", "order",
+               "owned_in_order", "ranks", "slice", "span", "trainable", "trainable_last", "trained_on", "trend", "uniform", "zero"}
 
 
 def is_tensor(v):
