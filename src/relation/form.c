@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "invariant/describe.h"
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 struct tc_param tc_param_call(tc_sym name, tc_sym role)
 {
@@ -69,12 +70,12 @@ bool tc_outcome_has(const tc_sym *outcome, size_t n, tc_sym sym)
 
 int64_t tc_serial_of(const struct tc_value *object)
 {
-    return tc_value_int(tc_value_get(object, "id"), TC_NONE);
+    return tc_value_int(tc_member_at(object, TC_PLACE_ID, "id"), TC_NONE);
 }
 
 int64_t tc_n_dimensions(const struct tc_value *tensor)
 {
-    const struct tc_value *shape = tc_value_get(tensor, "shape");
+    const struct tc_value *shape = tc_member_at(tensor, TC_PLACE_SHAPE, "shape");
 
     return shape && shape->kind == TC_VALUE_ARRAY ? (int64_t)shape->n : -1;
 }
@@ -131,8 +132,7 @@ bool tc_is_told_matrix(const struct tc_variable *variable)
 
 const struct tc_value *tc_first_tensor(const struct tc_call *call)
 {
-    return tc_value_get(call->self, "tensor") ? call->self
-                                              : tc_call_next_tensor(call, &(uint32_t){0});
+    return tc_is_tensor(call->self) ? call->self : tc_call_next_tensor(call, &(uint32_t){0});
 }
 
 bool tc_plain_number(const struct tc_value *operand, double *number)

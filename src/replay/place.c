@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 int64_t tc_process_time(const struct tc_process *process, int64_t t)
 {
@@ -32,7 +33,7 @@ const struct tc_value *tc_call_next_tensor(const struct tc_call *call, uint32_t 
 
     while (args && args->kind == TC_VALUE_OBJECT && *pos < args->n) {
         const struct tc_value *operand = &args->members[(*pos)++].value;
-        if (tc_value_get(operand, "tensor"))
+        if (tc_is_tensor(operand))
             return operand;
     }
     return NULL;
@@ -40,7 +41,8 @@ const struct tc_value *tc_call_next_tensor(const struct tc_call *call, uint32_t 
 
 bool tc_requires_gradient(const struct tc_value *operand)
 {
-    const struct tc_value *requires_grad = tc_value_get(operand, "requires_grad");
+    const struct tc_value *requires_grad =
+        tc_member_at(operand, TC_PLACE_REQUIRES_GRAD, "requires_grad");
 
     return tc_value_is_true(requires_grad);
 }
