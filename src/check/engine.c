@@ -43,7 +43,11 @@ struct tc_engine {
     void *states[TC_MAX_SOURCES];
     TC_VEC(uint32_t) used;  /* sources that an invariant asks for, in the order of tc_sources */
     TC_VEC(uint32_t) close; /* those of them that look closely */
-    size_t source;          /* whose examples arrive */
+    struct listeners {
+        bool are_listed;
+        TC_VEC(uint32_t) sources;
+    } listeners[2 * TC_N_ROLES + TC_N_EVENT_KINDS]; /* of each sort of events */
+    size_t source;                                  /* whose examples arrive */
     const char *trace;
     struct tc_timeline timeline;
     struct tc_coverage coverage;
@@ -54,6 +58,14 @@ struct tc_engine {
     tc_engine_found_fn *on_found;
     void *context;
 };
+
+/* Calls by their role, and whether they are a root's; then what else happens. */
+static size_t sort_of(const struct tc_event *event)
+{
+    if (event->kind == TC_EVENT_CALL)
+        return (size_t)2 * event->call->role + event->call->is_root;
+    return (size_t)2 * TC_N_ROLES + event->kind;
+}
 
 static uint64_t group_id(size_t source, tc_sym key)
 {
@@ -167,6 +179,8 @@ void tc_engine_free(struct tc_engine *engine)
     tc_vec_release(&engine->judgements);
     tc_vec_release(&engine->used);
     tc_vec_release(&engine->close);
+    for (size_t i = 0; i < sizeof(engine->listeners) / sizeof(engine->listeners[0]); i++)
+        tc_vec_release(&engine->listeners[i].sources);
     tc_vec_release(&engine->told);
     tc_strtab_free(engine->arrays);
     tc_strtab_free(engine->tuples);
@@ -368,6 +382,21 @@ static void note_coverage(struct tc_engine *engine, const struct tc_process *pro
             engine->judgements.items[i].unchecked = engine->lacking[i];
 }
 
+/* The sources that have something to say of such an event: a rule names what it is asked about. */
+static const struct listeners *listeners_of(struct tc_engine *engine, const struct tc_event *event)
+{
+    const bool is_close = tc_event_is_close(event);
+    const uint32_t *all = is_close ? engine->close.items : engine->used.items;
+    const size_t n = is_close ? engine->close.n : engine->used.n;
+    struct listeners *listeners = &engine->listeners[sort_of(event)];
+
+    for (size_t i = 0; !listeners->are_listed && i < n; i++)
+        if (tc_source_hears(tc_sources[all[i]], event))
+            tc_vec_push(&listeners->sources, all[i]);
+    listeners->are_listed = true;
+    return listeners;
+}
+
 void tc_engine_judge(void *context, const struct tc_event *event)
 {
     struct tc_engine *engine = context;
@@ -378,12 +407,11 @@ void tc_engine_judge(void *context, const struct tc_event *event)
         note_sampling(engine);
     if (event->process)
         note_coverage(engine, event->process);
-    const bool is_close = tc_event_is_close(event);
-    const uint32_t *sources = is_close ? engine->close.items : engine->used.items;
-    for (size_t i = 0, n = is_close ? engine->close.n : engine->used.n; i < n; i++) {
-        engine->source = sources[i];
-        tc_source_observe(tc_sources[sources[i]], engine->states[sources[i]], engine->symbols,
-                          event, &sink);
+    const struct listeners *listeners = listeners_of(engine, event);
+    for (size_t i = 0; i < listeners->sources.n; i++) {
+        engine->source = listeners->sources.items[i];
+        tc_source_observe(tc_sources[engine->source], engine->states[engine->source],
+                          engine->symbols, event, &sink);
     }
     tc_timeline_observe(&engine->timeline, engine->symbols, engine->trace, event);
 }

@@ -15,7 +15,7 @@ static uint32_t bits_of(const struct tc_event *event)
     case TC_EVENT_CALL:
         return UINT32_C(1) << event->call->role | (event->call->is_root ? TC_AT_ROOT : 0);
     case TC_EVENT_WINDOW:
-        return event->window->has_step ? TC_AT_WINDOW : 0;
+        return TC_AT_WINDOW;
     case TC_EVENT_CHANGE:
         return TC_AT_CHANGE;
     default:
@@ -23,9 +23,16 @@ static uint32_t bits_of(const struct tc_event *event)
     }
 }
 
+bool tc_rule_hears(const struct tc_relation_rule *rule, const struct tc_event *event)
+{
+    return rule->at & bits_of(event);
+}
+
 static bool is_asked(const struct tc_relation_rule *rule, const struct tc_event *event)
 {
-    if (!(rule->at & bits_of(event)) || (event->process->is_worker && !(rule->at & TC_AT_WORKER)))
+    if (!tc_rule_hears(rule, event) || (event->kind == TC_EVENT_WINDOW && !event->window->has_step))
+        return false;
+    if (event->process->is_worker && !(rule->at & TC_AT_WORKER))
         return false;
     return event->kind != TC_EVENT_CALL || !event->call->raised || rule->at & TC_AT_RAISED;
 }

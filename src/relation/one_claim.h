@@ -56,6 +56,8 @@ struct tc_relation_rule {
     .claim.key = {key_}, .claim.held = {held_}, .claim.broken = {broken_}
 #define TC_WORDS(...) __VA_ARGS__
 
+/* Does the rule name events of that sort? */
+bool tc_rule_hears(const struct tc_relation_rule *rule, const struct tc_event *event);
 /* What source.observe is for other sources. */
 void tc_rule_observe(const struct tc_relation_rule *rule, void *state, struct tc_strtab *symbols,
                      const struct tc_event *event, const struct tc_sink *sink);

@@ -273,6 +273,11 @@ void *tc_source_open(const struct tc_source *source)
     return states;
 }
 
+bool tc_source_hears(const struct tc_source *source, const struct tc_event *event)
+{
+    return !source->rule || tc_rule_hears(source->rule, event);
+}
+
 void tc_source_observe(const struct tc_source *source, void *state, struct tc_strtab *symbols,
                        const struct tc_event *event, const struct tc_sink *sink)
 {

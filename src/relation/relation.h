@@ -270,6 +270,9 @@ uint32_t tc_source_number(const struct tc_source *source);
 /* The state of one, which may be NULL. */
 void *tc_source_open(const struct tc_source *source);
 void tc_source_close(const struct tc_source *source, void *state);
+/* May it make examples of such an event? Of one sort (kind, role, root's) the answer is the same.
+ */
+bool tc_source_hears(const struct tc_source *source, const struct tc_event *event);
 /* Show it an event, which it may make examples of. */
 void tc_source_observe(const struct tc_source *source, void *state, struct tc_strtab *symbols,
                        const struct tc_event *event, const struct tc_sink *sink);

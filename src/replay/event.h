@@ -219,6 +219,7 @@ enum tc_event_kind {
     TC_EVENT_BEGIN,    /* a call was entered: its operands are known, nothing of what follows */
     TC_EVENT_VARIABLE, /* a record of a variable was applied: `record`, and `variable` if it is a
                           tensor; `call` is the cause */
+    TC_N_EVENT_KINDS,
 };
 
 struct tc_event {
