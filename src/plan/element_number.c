@@ -95,13 +95,15 @@ static bool is_ratio(tc_el a, int64_t *n, int64_t *d)
 {
     int64_t r0 = (int64_t)TC_EL_PRIME, r1 = (int64_t)a.re, t0 = 0, t1 = 1;
 
+    if (a.im) /* as of all that is drawn */
+        return false;
     while (r1 > MAX_ROOT) {
         int64_t q = r0 / r1, r2 = r0 - q * r1, t2 = t0 - q * t1;
         r0 = r1, r1 = r2, t0 = t1, t1 = t2;
     }
     *n = r1;
     *d = t1;
-    return !a.im && r1 > 0 && t1 > 0 && t1 <= MAX_ROOT;
+    return r1 > 0 && t1 > 0 && t1 <= MAX_ROOT;
 }
 
 /* Of small ratios the roots are those that numbers have. */
