@@ -29,13 +29,17 @@ struct placing {
     int64_t apart;       /* over so many columns samples are kept apart in it; 0: nowhere */
     bool is_counted, is_other; /* by columns; begin anew, or later */
     int64_t columns;
-    uint64_t n; /* in a row */
-    struct tc_spot spot;
+    uint64_t n;          /* in a row */
+    struct tc_spot spot; /* of what looked positions up, or of the line that counted them */
+    struct tc_map made;  /* serial of such → struct tc_spot * of the line, outside of models */
 };
 
 static void placing_release(void *of_process)
 {
-    tc_map_release(&((struct placing *)of_process)->views);
+    struct placing *placing = of_process;
+
+    tc_map_release(&placing->views);
+    tc_map_release_structs(&placing->made);
 }
 
 static int64_t number_of(const struct tc_value *tensor, const char *name)
@@ -136,10 +140,25 @@ static void on_lookup(struct placing *placing, const struct tc_event *event)
         if (kind == 1) {
             placing->is_counted = true;
             placing->columns = columns_of(operand);
-            placing->spot = tc_spot_of(event);
+            const struct tc_spot *made =
+                tc_map_find(&placing->made, (uint64_t)tc_serial_of(operand));
+            placing->spot = made ? *made : tc_spot_of(event);
         }
         placing->is_other |= kind == 2;
     }
+}
+
+/* A line of the script counts columns, for a batch that a model is given. */
+static void note_made(struct placing *placing, const struct tc_event *event)
+{
+    const struct tc_value *value = event->call->end->value;
+
+    if (tc_call_at(event->call) == TC_SYM_EMPTY || kind_of(value) != 1)
+        return;
+    if (placing->made.n >= MAX_VIEWS)
+        tc_map_release_structs(&placing->made);
+    *(struct tc_spot *)tc_map_struct(&placing->made, (uint64_t)tc_serial_of(value),
+                                     sizeof(struct tc_spot)) = tc_spot_of(event);
 }
 
 static void on_root(const struct tc_hearing *h, struct placing *placing)
@@ -170,6 +189,8 @@ static void placed_judge(const struct tc_hearing *h)
         on_root(h, placing);
         return;
     }
+    if (!root)
+        note_made(placing, h->event);
     if (!root || !tc_is_training_forward(root))
         return;
     begin_root(placing, root);
