@@ -66,8 +66,9 @@ static bool is_several(const struct tc_value *v)
 
 static struct stamp stamp_of(const struct ending *ending, const struct tc_value *v)
 {
-    const struct stamp *known =
-        is_several(v) ? tc_map_find(&ending->stamps, (uint64_t)tc_serial_of(v)) : NULL;
+    const struct stamp *known = v && v->kind == TC_VALUE_OBJECT
+                                    ? tc_map_find(&ending->stamps, (uint64_t)tc_serial_of(v))
+                                    : NULL;
 
     return known ? *known : (struct stamp){0};
 }
@@ -186,7 +187,7 @@ static bool meet(const struct ending *ending, const struct tc_call *call, struct
     *met = (struct stamp){0};
     do {
         const struct stamp stamp = stamp_of(ending, operand);
-        n += tc_value_get(operand, "shape") != NULL;
+        n += operand && operand->kind == TC_VALUE_OBJECT;
         n_rewards += stamp.reward > 0;
         n_flags += stamp.flag > 0;
         met->reward = stamp.reward ? stamp.reward : met->reward;

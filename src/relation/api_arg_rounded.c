@@ -33,21 +33,20 @@ static double lost_by(const struct tc_value *dtype)
 /* What a line multiplies its tensor by, in place; what is added to it has an `alpha`. */
 static bool has_factor(const struct tc_call *call, double *factor)
 {
-    return tc_serial_of(call->end->value) == tc_serial_of(call->self) &&
-           tc_value_number(tc_value_get(call->args, "other"), factor) &&
-           !tc_value_get(call->args, "alpha") && *factor != 1 && fabs(1 - *factor) <= NEAR;
+    return tc_value_number(tc_value_get(call->args, "other"), factor) && *factor != 1 &&
+           fabs(1 - *factor) <= NEAR && !tc_value_get(call->args, "alpha") &&
+           tc_serial_of(call->end->value) == tc_serial_of(call->self);
 }
 
 static void rounded_judge(const struct tc_hearing *h)
 {
     const struct tc_call *call = h->event->call;
-    const double lost = lost_by(tc_value_get(call->self, "dtype"));
     struct tc_map *lines = tc_hearing_state(h);
-    double factor;
+    double factor, lost;
     bool is_new;
 
-    if (!lost || tc_count_elements(tc_value_get(call->self, "shape")) < MIN_ELEMENTS ||
-        !has_factor(call, &factor))
+    if (!has_factor(call, &factor) || !(lost = lost_by(tc_value_get(call->self, "dtype"))) ||
+        tc_count_elements(tc_value_get(call->self, "shape")) < MIN_ELEMENTS)
         return;
     const bool is_lost = fabs(1 - factor) < lost;
     uint64_t *n = tc_map_at(lines, tc_call_at(call), &is_new);

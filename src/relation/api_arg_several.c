@@ -87,7 +87,9 @@ static void several_judge(const struct tc_hearing *h)
     struct several *several = tc_hearing_state(h);
     struct line *line;
 
-    if (n && n_results && tc_call_at(call) != TC_SYM_EMPTY) {
+    /* What has no dimension to go along, and as many results, computes with each of its numbers. */
+    if (n && n_results && (n > n_results || n == 1 || tc_value_get(call->args, "dim")) &&
+        tc_call_at(call) != TC_SYM_EMPTY) {
         line = tc_map_struct(&several->lines, key, sizeof(*line));
         judge_call(h, several, line, n > n_results);
     }

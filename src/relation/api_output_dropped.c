@@ -26,9 +26,12 @@ struct line {
 
 static bool is_dropped(const struct tc_strtab *symbols, const struct tc_call *call)
 {
-    const char *name = strrchr(tc_strtab_text(symbols, call->descriptor), '.');
+    const char *name;
 
-    return name && call->unread && tc_value_is_true(tc_value_get(call->unread, name + 1));
+    if (!call->unread || !call->unread->n)
+        return false;
+    name = strrchr(tc_strtab_text(symbols, call->descriptor), '.');
+    return name && tc_value_is_true(tc_value_get(call->unread, name + 1));
 }
 
 static void dropped_judge(const struct tc_hearing *h)

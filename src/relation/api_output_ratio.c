@@ -32,6 +32,7 @@ struct ratio {
 struct ratios {
     struct tc_map lines;   /* (function, line) → struct ratio * */
     struct tc_map batches; /* content → the first step that had it, from 1 on */
+    struct tc_map draws;   /* function → does it draw? */
     bool is_again;         /* the last batch of training had come in an earlier step */
     int64_t asked, acted;  /* the root that was called last; from which was drawn last; 0: none */
     int64_t learns;        /* the root of the last batch of training; 0: none */
@@ -46,6 +47,7 @@ static void ratios_release(void *of_process)
 
     tc_map_release_structs(&ratios->lines);
     tc_map_release(&ratios->batches);
+    tc_map_release(&ratios->draws);
 }
 
 /* The digest of what a forward is given first that has enough to be known by; 0 for none. */
@@ -140,10 +142,19 @@ static void on_function(const struct tc_hearing *h, struct ratios *ratios)
         tc_answer(h, ratio->has_varied);
 }
 
+/* Known by its name, which is looked at once. */
+static bool is_draw(const struct tc_hearing *h, struct ratios *ratios)
+{
+    bool is_new;
+    uint64_t *known = tc_map_at(&ratios->draws, h->event->call->descriptor, &is_new);
+
+    if (is_new)
+        *known = tc_is_draw(h->symbols, h->event->call);
+    return *known;
+}
+
 static void on_draw(struct ratios *ratios)
 {
-    if (!ratios->asked)
-        return;
     ratios->acted = ratios->asked;
     ratios->acts_itself |= ratios->asked == ratios->learns;
 }
@@ -160,9 +171,9 @@ static void ratio_judge(const struct tc_hearing *h)
         if (!tc_value_get(value, "tensor") || tc_requires_gradient(value))
             ratios->learns = tc_serial_of(call->self);
         on_forward(ratios, call);
-    } else if (tc_is_draw(h->symbols, call)) {
-        on_draw(ratios);
     } else if (!call->is_root) {
+        if (ratios->asked != ratios->acted && is_draw(h, ratios))
+            on_draw(ratios);
         on_function(h, ratios);
     }
 }

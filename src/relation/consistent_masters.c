@@ -124,7 +124,8 @@ static void on_call(const struct tc_hearing *h, struct copies *copies)
                           *from = NULL;
     struct copy *copy;
 
-    if (!tc_value_get(value, "tensor"))
+    if ((!copy_at(copies, to) && !tc_value_is(tc_value_get(to, "tensor"), "Parameter")) ||
+        !tc_value_get(value, "tensor"))
         return;
     if (tc_serial_of(value) != tc_serial_of(to)) {
         if ((only = only_tensor(call)))

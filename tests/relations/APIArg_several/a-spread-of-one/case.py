@@ -12,7 +12,7 @@ def train(folder, given=(8,), result=(), steps=4, last=None):
     optimizer = t.optimizer(model)
     for step in range(steps):
         shape = last if last is not None and step else given
-        t.op("torch.Tensor.std", role="operator", at="train.py:30", self=t.tensor(*shape), args={"unbiased": False}, value=t.tensor(*result))
+        t.op("torch.Tensor.std", role="operator", at="train.py:30", self=t.tensor(*shape), args={"unbiased": False} | ({"dim": 1} if result else {}), value=t.tensor(*result))
         t.train_step(model, optimizer)
     t.end()
 
