@@ -227,6 +227,15 @@ class Named(Warm):
             ("kit.Base.__init__", "kit.A"), ("kit.Base.fit", "kit.A")])
         self.assertEqual({r["fn"] for r in self.calls_of(run, "package")}, {"kit.Base.fit", "kit.Base.new"})
 
+    def test_of_several_paths_the_shortest_is_the_name(self):
+        """The files of a script name one class by several paths, which stand in a set."""
+        paths = [f"kit.part{i}" for i in range(8)]
+        self.package("kit", "import sys, types\nclass Tool:\n    def use(self): return 1\n"
+                            f"for path in {paths}:\n    sys.modules[path] = types.ModuleType(path)\n    sys.modules[path].Tool = Tool\n")
+        run = self.with_packages("\n".join(["import kit", *(f"from {path} import Tool as tool{i}" for i, path in enumerate(paths)),
+                                            *(f"tool{i}().use()" for i in range(8)), "kit.Tool().use()"]))
+        self.assertEqual({r["fn"] for r in self.calls_of(run, "make", "package")}, {"kit.Tool.use"})
+
     def test_what_is_made_is_not_asked_before_its_constructor(self):
         text = """
             import torch

@@ -135,6 +135,8 @@ def find(package):
         return
     if package not in table.NAMED_OF_STDLIB and _is_of_stdlib(package):
         paths = ()
+    # What two files name by two paths has the shorter one, whatever the order of a set.
+    paths = sorted(paths, key=lambda path: (path.count("."), path))
     left = {path for path in paths if not install.is_within(path, _own) and install.attempt(path, _find_path, path) is False}
     if left:
         _pending[package] = left
