@@ -50,19 +50,24 @@ static void ratios_release(void *of_process)
     tc_map_release(&ratios->draws);
 }
 
-/* The digest of what a forward is given first that has enough to be known by; 0 for none. */
+/* Of all that a forward is given; 0 where none of it has enough to be known by. Prompts come again,
+ * with other answers. */
 static uint64_t batch_of(const struct tc_call *forward)
 {
     const struct tc_value *operand;
+    uint64_t batch = 0;
+    bool is_known = false;
 
     for (uint32_t pos = 0; (operand = tc_call_next_tensor(forward, &pos));) {
         const struct tc_str digest = tc_value_str(tc_value_get(operand, "digest"));
-        if (digest.text && tc_count_elements(tc_value_get(operand, "shape")) >= TC_MIN_ELEMENTS &&
-            !tc_value_get(operand, "constant") &&
-            (!tc_value_get(operand, "summary") || tc_is_rich(operand)))
-            return tc_hash64(digest.text, digest.size, 0);
+        if (digest.text)
+            batch = tc_hash64(digest.text, digest.size, batch);
+        is_known |= digest.text &&
+                    tc_count_elements(tc_value_get(operand, "shape")) >= TC_MIN_ELEMENTS &&
+                    !tc_value_get(operand, "constant") &&
+                    (!tc_value_get(operand, "summary") || tc_is_rich(operand));
     }
-    return 0;
+    return is_known ? batch : 0;
 }
 
 static void on_forward(struct ratios *ratios, const struct tc_call *forward)
