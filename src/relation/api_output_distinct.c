@@ -10,7 +10,7 @@
  * always return the same, as arange(). It is judged at the next step of an optimizer. An optimizer
  * that has not stepped before begins another training, which may have the same seed. So does a
  * load, after which the order of an epoch is drawn again to go on within it. What a backward
- * computes again, and what evaluations draw, does not count.
+ * computes again, what evaluations draw, and what is drawn without gradients does not count.
  */
 #include "relation/one_claim.h"
 
@@ -75,8 +75,8 @@ static struct tc_str digest_of(const struct tc_call *call)
     const struct tc_value *value = call->end->value;
 
     if (call->self || (call->stage != TC_SYM_TRAINING && call->stage != TC_SYM_INIT) ||
-        !tc_value_get(value, "tensor") || tc_n_dimensions(value) > 1 ||
-        !is_of_numbers(call->args) || !tc_is_rich(value) ||
+        tc_value_get(call->ctx, "grad") || !tc_value_get(value, "tensor") ||
+        tc_n_dimensions(value) > 1 || !is_of_numbers(call->args) || !tc_is_rich(value) ||
         tc_call_is_within(call, TC_ROLE_BACKWARD))
         return (struct tc_str){0};
     return tc_value_str(tc_value_get(value, "digest"));

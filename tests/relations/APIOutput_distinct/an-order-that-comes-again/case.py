@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Four scripts draw the order of each epoch. In the broken run a generator is seeded in each, so that all have one order. Another training,
 with an optimizer of its own, may be seeded as the one before; what was loaded goes on within an epoch, whose order is drawn again; an
-evaluation may look at the same rows each time; and a backward computes again what a forward drew.
+evaluation may look at the same rows each time, also where gradients are off alone; and a backward computes again what a forward drew.
 What data are made by, as a table, may be drawn by one seed each time."""
 from trace_writer import Trace
 
@@ -64,6 +64,11 @@ def fine_resumed(folder):
     draw(t, 2)
     t.train_step(model, adam)
     t.end()
+
+
+def fine_without_gradients(folder):
+    """An evaluation whose script does not say that it is one."""
+    run(folder, [2, 2, 2], ctx={"grad": False})
 
 
 def fine_in_evaluation(folder):
