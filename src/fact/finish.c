@@ -46,6 +46,22 @@ static void say_met(struct tc_facts *facts, const struct tc_subject *subject,
     tc_strbuf_release(&text);
 }
 
+/* Judging, is the run as long as those learned from? What is called once an epoch is called as
+ * often as there are steps where an epoch has one, and two totals may meet by chance: that another
+ * batch size parts them, or brings them together, tells nothing. */
+static bool is_as_long(struct tc_facts *facts, const struct tc_fact_watch *w,
+                       const struct tc_subject *subject, enum tc_attribute attribute)
+{
+    struct tc_fact_table *table = &facts->table;
+    const uint32_t slot =
+        tc_fact_table_slot(table, tc_fact_table_subject(table, subject), TC_NO_SYM, attribute);
+
+    if (!table->is_judging || slot == UINT32_MAX)
+        return true;
+    const struct tc_fact_record *learned = &table->slots.items[slot].learned;
+    return learned->windows.of == (w->last.window + 1) * learned->n_runs;
+}
+
 static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
                     const struct tc_fact_label *label)
 {
@@ -55,7 +71,7 @@ static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
 
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
-    if (w->n_windows && label->n)
+    if (w->n_windows && label->n && is_as_long(facts, w, &subject, TC_ATTRIBUTE_RATE))
         say_met(facts, &subject, TC_ATTRIBUTE_RATE, &met);
     say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &present);
 }
