@@ -53,10 +53,12 @@ static bool is_as_long(struct tc_facts *facts, const struct tc_fact_watch *w,
                        const struct tc_subject *subject, enum tc_attribute attribute)
 {
     struct tc_fact_table *table = &facts->table;
+
+    if (!table->is_judging)
+        return true;
     const uint32_t slot =
         tc_fact_table_slot(table, tc_fact_table_subject(table, subject), TC_NO_SYM, attribute);
-
-    if (!table->is_judging || slot == UINT32_MAX)
+    if (slot == UINT32_MAX)
         return true;
     const struct tc_fact_record *learned = &table->slots.items[slot].learned;
     return learned->windows.of == (w->last.window + 1) * learned->n_runs;
