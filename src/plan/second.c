@@ -109,18 +109,17 @@ bool tc_judge_agrees_in_doubles(const struct judge *j)
 void tc_judge_conclude_doubles(struct judge *j)
 {
     struct tc_plan_verdict *v = j->verdict;
-    struct tc_plan_finding first = {.kind = "agrees-in-float64", .text = "results differ"};
+    struct tc_plan_finding first = {.text = "results differ"};
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    if (v->findings.n) {
+    if (v->findings.n)
         first = v->findings.items[0];
-        first.kind = "agrees-in-float64";
-    }
     tc_strbuf_addf(
         &text,
         "%s. But in float64 all results are those of one device, on %zu inputs that were "
         "drawn: a law of functions that is not known here, or a rare case",
         first.text, sizeof(spreads) / sizeof(*spreads));
+    first.kind = "agrees-in-float64";
     first.text = tc_plan_keep(v, &text);
     v->outcome = TC_PLAN_UNJUDGED;
     v->findings.n = 0;

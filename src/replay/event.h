@@ -61,11 +61,10 @@ struct tc_call {
     const struct tc_value *self, *args, *ctx; /* NULL when absent; owned by the call */
     const struct tc_value *equal, *alias;     /* pairs of operands, or NULL */
     const struct tc_value *defaults;          /* of the API's signature, or NULL */
-    const struct tc_value
-        *unread; /* what the script's function never reads: an object of its
-                  * parameters, true where nothing else reads what calls give
-                  * them; of others: the last name of the call whose result its
-                  * line drops, and under "=" what it computes in vain; NULL: no source has told */
+    /* What the script's function never reads: an object of its parameters, true where nothing else
+     * reads what calls give them; of others: the last name of the call whose result its line drops,
+     * and under "=" what it computes in vain. NULL: no source has told. */
+    const struct tc_value *unread;
     const int64_t *params, *uncleared;
     size_t n_params, n_uncleared;
     bool is_pause; /* a step without gradients after others that had some, and not for long */
