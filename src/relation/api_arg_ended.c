@@ -8,19 +8,18 @@
  *
  * A step of an environment is a call of the script, or of a package, that returns a vector of
  * numbers and a boolean one of its shape, or one that was made of a boolean alone: rewards, and
- * which of them end an episode. Both are
- * followed where lines put them into a list or a tensor, one for each step, take them out by
- * number, and compute with them. They meet where a line adds what was computed of a reward to what
- * was computed of a flag. An example for each line at which they have met ten times. It holds while
- * one in ten were of one step of the environment, and is broken where fewer were: a line may look
- * at the state of a step before, where flags are stored with it.
+ * which of them end an episode. Both are followed where lines put them into a list or a tensor, one
+ * for each step, take them out by number, and compute with them. They meet where a line adds what
+ * was computed of a reward to what was computed of a flag. An example for each line at which they
+ * have met ten times. It holds while one in ten were of one step of the environment, and is broken
+ * where fewer were: a line may look at the state of a step before, where flags are stored with it.
  */
 #include "relation/one_claim.h"
 #include "relation/operand.h"
+#include "relation/third_time.h"
 
 #include "replay/symbols.h"
 
-#define MIN_TIMES 10
 #define MAX_KNOWN 16384
 #define MAX_ROWS  128
 
@@ -204,7 +203,7 @@ static void on_met(const struct tc_hearing *h, struct ending *ending, struct sta
 
     line->n++;
     line->n_alike += stamp.reward == stamp.flag;
-    if (line->n >= MIN_TIMES)
+    if (line->n >= TC_TENTH_TIME)
         tc_answer(h, line->n_alike * 10 >= line->n);
 }
 

@@ -22,7 +22,6 @@
 
 #include "replay/symbols.h"
 
-#define MIN_TIMES 10
 #define MAX_MASKS 256
 
 /* Of one process. */
@@ -159,7 +158,7 @@ static void on_attention(const struct tc_hearing *h, struct packing *packing,
     packing->judged = root->id + 1;
     packing->before = packing->content;
     packing->n = tc_in_a_row(packing->n, kind == 2 && is_new);
-    if (kind == 1 || packing->n >= MIN_TIMES)
+    if (kind == 1 || packing->n >= TC_TENTH_TIME)
         tc_answer(h, kind == 1);
 }
 

@@ -8,18 +8,17 @@
  *
  * Positions are whole numbers from zero on, one for each column, that an embedding is given; all
  * rows have the same. Rows are padded on the left if not all of the model's `attention_mask` begin
- * with a one. Samples are kept apart where the numbers of samples that the model
- * is given are compared with themselves, each with each. An example for each root forward for
- * training with one of these that looks positions up. It holds where they are others, and is broken
- * from the tenth in a row on in which they are those of the columns. Positions that nobody looks
- * up, as those that turn queries and keys, are relative, and may be counted from anywhere.
+ * with a one. Samples are kept apart where the numbers of samples that the model is given are
+ * compared with themselves, each with each. An example for each root forward for training with one
+ * of these that looks positions up. It holds where they are others, and is broken from the tenth in
+ * a row on in which they are those of the columns. Positions that nobody looks up, as those that
+ * turn queries and keys, are relative, and may be counted from anywhere.
  */
 #include "relation/one_claim.h"
 #include "relation/third_time.h"
 
 #include "replay/symbols.h"
 
-#define MIN_TIMES 10
 #define MAX_VIEWS 1024
 
 /* Of one process. */
@@ -42,11 +41,6 @@ static void placing_release(void *of_process)
     tc_map_release_structs(&placing->made);
 }
 
-static int64_t number_of(const struct tc_value *tensor, const char *name)
-{
-    return tc_value_int(tc_value_get(tc_value_get(tensor, "summary"), name), -1);
-}
-
 static int64_t columns_of(const struct tc_value *tensor)
 {
     const int64_t n = tc_n_dimensions(tensor);
@@ -60,14 +54,16 @@ static int kind_of(const struct tc_value *tensor)
     const int64_t columns = columns_of(tensor),
                   rows = tc_n_dimensions(tensor) == 2 ? tc_size_of(tensor, 0) : 1;
 
-    if (columns < 4 || number_of(tensor, "min") != 0 || number_of(tensor, "max") >= columns ||
-        number_of(tensor, "distinct") != number_of(tensor, "max") + 1)
+    if (columns < 4 || tc_summary_int(tensor, "min", -1) != 0 ||
+        tc_summary_int(tensor, "max", -1) >= columns ||
+        tc_summary_int(tensor, "distinct", -1) != tc_summary_int(tensor, "max", -1) + 1)
         return 0;
-    return number_of(tensor, "max") != columns - 1 || number_of(tensor, "zero") != rows ||
-                   number_of(tensor, "one") != rows
+    return tc_summary_int(tensor, "max", -1) != columns - 1 ||
+                   tc_summary_int(tensor, "zero", -1) != rows ||
+                   tc_summary_int(tensor, "one", -1) != rows
                ? 2
-           : tc_n_dimensions(tensor) == 1 ||
-                   (number_of(tensor, "first") == 0 && number_of(tensor, "last") == columns - 1)
+           : tc_n_dimensions(tensor) == 1 || (tc_summary_int(tensor, "first", -1) == 0 &&
+                                              tc_summary_int(tensor, "last", -1) == columns - 1)
                ? 1
                : 0;
 }
@@ -75,8 +71,8 @@ static int kind_of(const struct tc_value *tensor)
 /* Do some rows begin with padding? */
 static bool is_padded_left(const struct tc_value *mask)
 {
-    return tc_n_dimensions(mask) == 2 && number_of(mask, "min") == 0 &&
-           number_of(mask, "max") == 1 && number_of(mask, "first") != 1;
+    return tc_n_dimensions(mask) == 2 && tc_summary_int(mask, "min", -1) == 0 &&
+           tc_summary_int(mask, "max", -1) == 1 && tc_summary_int(mask, "first", -1) != 1;
 }
 
 static void begin_root(struct placing *placing, const struct tc_call *root)
@@ -96,8 +92,8 @@ static bool is_given(const struct tc_call *root, int64_t serial)
 
     for (uint32_t pos = 0; (operand = tc_call_next_tensor(root, &pos));)
         if (tc_serial_of(operand) == serial)
-            return columns_of(operand) > 1 && number_of(operand, "min") >= 0 &&
-                   number_of(operand, "distinct") > 1;
+            return columns_of(operand) > 1 && tc_summary_int(operand, "min", -1) >= 0 &&
+                   tc_summary_int(operand, "distinct", -1) > 1;
     return false;
 }
 
@@ -157,8 +153,7 @@ static void note_made(struct placing *placing, const struct tc_event *event)
         return;
     if (placing->made.n >= MAX_VIEWS)
         tc_map_release_structs(&placing->made);
-    *(struct tc_spot *)tc_map_struct(&placing->made, (uint64_t)tc_serial_of(value),
-                                     sizeof(struct tc_spot)) = tc_spot_of(event);
+    tc_spot_keep(&placing->made, value, tc_spot_of(event));
 }
 
 static void on_root(const struct tc_hearing *h, struct placing *placing)
@@ -176,7 +171,7 @@ static void on_root(const struct tc_hearing *h, struct placing *placing)
     tc_place_of(h->event, &place);
     if (is_wrong)
         tc_place_move(&place, &placing->spot);
-    if (!is_wrong || placing->n >= MIN_TIMES)
+    if (!is_wrong || placing->n >= TC_TENTH_TIME)
         tc_answer_of(h, !is_wrong, (struct tc_example){.place = &place});
 }
 

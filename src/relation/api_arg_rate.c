@@ -148,8 +148,7 @@ static void on_step(struct rates *rates, const struct tc_event *event, const str
 static void on_made(struct rates *rates, const struct tc_event *event)
 {
     if (rates->made.n < MAX_MADE)
-        *(struct tc_spot *)tc_map_struct(&rates->made, (uint64_t)tc_serial_of(event->call->self),
-                                         sizeof(struct tc_spot)) = tc_spot_of(event);
+        tc_spot_keep(&rates->made, event->call->self, tc_spot_of(event));
 }
 
 static void rate_observe(void *state, struct tc_strtab *symbols, const struct tc_event *event,

@@ -78,8 +78,7 @@ static void on_operator(struct scoring *scoring, const struct tc_event *event)
     if (n == 2 && tc_value_get(other, "tensor") &&
         is_mask(scoring, call->self) != is_mask(scoring, other) && tc_requires_gradient(value) &&
         scoring->scores.n < MAX_KNOWN)
-        *(struct tc_spot *)tc_map_struct(&scoring->scores, (uint64_t)tc_serial_of(value),
-                                         sizeof(struct tc_spot)) = tc_spot_of(event);
+        tc_spot_keep(&scoring->scores, value, tc_spot_of(event));
 }
 
 /* The shares are used: by a line that masks them, or by another one. */

@@ -19,8 +19,7 @@
 
 /* The calls of one function at one line. */
 struct line {
-    int64_t step;
-    uint64_t n_steps; /* with one result for each number */
+    struct tc_line_steps single; /* with one result for each number */
     bool has_several;
 };
 
@@ -46,8 +45,7 @@ static void note_made(struct several *several, const struct tc_event *event)
         return;
     if (several->made.n >= MAX_MADE)
         tc_map_release_structs(&several->made);
-    *(struct tc_spot *)tc_map_struct(&several->made, (uint64_t)tc_serial_of(value),
-                                     sizeof(struct tc_spot)) = tc_spot_of(event);
+    tc_spot_keep(&several->made, value, tc_spot_of(event));
 }
 
 static void answer_one(const struct tc_hearing *h, const struct several *several,
@@ -69,11 +67,9 @@ static void judge_call(const struct tc_hearing *h, const struct several *several
         if (!line->has_several)
             tc_answer(h, true);
         line->has_several = true;
-    } else if (!line->has_several) {
-        line->n_steps += !line->n_steps || line->step != h->event->call->step;
-        line->step = h->event->call->step;
-        if (line->n_steps >= TC_THIRD_TIME)
-            answer_one(h, several, tc_first_tensor(h->event->call));
+    } else if (!line->has_several &&
+               tc_in_steps(&line->single, h->event->call->step) >= TC_THIRD_TIME) {
+        answer_one(h, several, tc_first_tensor(h->event->call));
     }
 }
 

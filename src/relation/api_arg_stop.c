@@ -18,8 +18,6 @@
 
 #include "replay/symbols.h"
 
-#define MIN_TIMES 10
-
 /* Of one process. */
 struct stopping {
     bool has_end; /* in this step: rows end with what fills them */
@@ -29,11 +27,6 @@ struct stopping {
     bool is_left_out;            /* the last of each row */
     uint64_t n;                  /* in a row */
 };
-
-static int64_t number_of(const struct tc_value *tensor, const char *name, int64_t absent)
-{
-    return tc_value_int(tc_value_get(tc_value_get(tensor, "summary"), name), absent);
-}
 
 static bool is_rows(const struct tc_value *tensor)
 {
@@ -48,8 +41,8 @@ static bool is_shape(const struct tc_value *tensor, int64_t rows, int64_t column
 /* The last places of some rows hold something, of others not. */
 static bool is_mask(const struct tc_value *tensor)
 {
-    return number_of(tensor, "min", -1) == 0 && number_of(tensor, "max", -1) == 1 &&
-           number_of(tensor, "first", -1) == 1 && number_of(tensor, "last", -1) == -1;
+    return tc_summary_int(tensor, "min", -1) == 0 && tc_summary_int(tensor, "max", -1) == 1 &&
+           tc_summary_int(tensor, "first", -1) == 1 && tc_summary_int(tensor, "last", -1) == -1;
 }
 
 static void judge_pair(const struct tc_hearing *h, struct stopping *stopping)
@@ -59,18 +52,18 @@ static void judge_pair(const struct tc_hearing *h, struct stopping *stopping)
         return;
     stopping->has_end = stopping->has_labels = false;
     stopping->n = tc_in_a_row(stopping->n, stopping->is_left_out);
-    if (!stopping->n || stopping->n >= MIN_TIMES)
+    if (!stopping->n || stopping->n >= TC_TENTH_TIME)
         tc_answer(h, !stopping->n);
 }
 
 static void note_labels(struct stopping *stopping, const struct tc_value *tensor)
 {
-    if (number_of(tensor, "negative", 0) <= 0)
+    if (tc_summary_int(tensor, "negative", 0) <= 0)
         return;
     stopping->has_labels = true;
     stopping->of_rows = tc_size_of(tensor, 0);
     stopping->of_columns = tc_size_of(tensor, 1);
-    stopping->is_left_out = number_of(tensor, "last", 0) < 0;
+    stopping->is_left_out = tc_summary_int(tensor, "last", 0) < 0;
 }
 
 static void on_root(const struct tc_hearing *h, struct stopping *stopping)
@@ -83,8 +76,8 @@ static void on_root(const struct tc_hearing *h, struct stopping *stopping)
         if (!is_rows(operand) ||
             (tokens && !is_shape(operand, tc_size_of(tokens, 0), tc_size_of(tokens, 1))))
             continue;
-        if (!tokens && number_of(operand, "distinct", 0) > 2 &&
-            number_of(operand, "min", -1) >= 0 && number_of(operand, "last", -1) >= 0)
+        if (!tokens && tc_summary_int(operand, "distinct", 0) > 2 &&
+            tc_summary_int(operand, "min", -1) >= 0 && tc_summary_int(operand, "last", -1) >= 0)
             tokens = operand;
         else if (tokens && is_mask(operand))
             has_mask = true;

@@ -62,19 +62,12 @@ static uint64_t shape_of(const struct tc_value *tensor)
                : 0;
 }
 
-static uint64_t content_of(const struct tc_value *tensor)
-{
-    const struct tc_value *digest = tc_value_get(tensor, "digest");
-
-    return digest && digest->kind == TC_VALUE_STR ? tc_hash64(digest->text, digest->n, 0) : 0;
-}
-
 static void on_forward(struct drawing *drawing, const struct tc_call *call)
 {
     const struct tc_value *operand;
 
     for (uint32_t pos = 0; (operand = tc_call_next_tensor(call, &pos));) {
-        const uint64_t of[] = {drawing->inputs, content_of(operand)}, shape = shape_of(operand);
+        const uint64_t of[] = {drawing->inputs, tc_content_of(operand)}, shape = shape_of(operand);
         drawing->inputs = tc_hash64(of, sizeof(of), 0);
         if (shape && drawing->n_given < MAX_SHAPES)
             drawing->given[drawing->n_given++] = shape;
@@ -84,9 +77,9 @@ static void on_forward(struct drawing *drawing, const struct tc_call *call)
 static void on_call(struct drawing *drawing, const struct tc_event *event)
 {
     const struct tc_value *value = event->call->end->value, *from = tc_first_tensor(event->call);
-    const uint64_t shape = shape_of(value), content = content_of(value);
+    const uint64_t shape = shape_of(value), content = tc_content_of(value);
 
-    if (!shape || !content || tc_requires_gradient(value) || content == content_of(from) ||
+    if (!shape || !content || tc_requires_gradient(value) || content == tc_content_of(from) ||
         tc_value_get(event->call->ctx, "grad") || drawing->n_draws >= MAX_DRAWS)
         return;
     drawing->draws[drawing->n_draws++] =

@@ -18,12 +18,6 @@
 
 #include "replay/symbols.h"
 
-/* The calls of one function at one line that dropped their results. */
-struct line {
-    int64_t step;
-    uint64_t n_steps;
-};
-
 static bool is_dropped(const struct tc_strtab *symbols, const struct tc_call *call)
 {
     const char *name;
@@ -39,18 +33,12 @@ static void dropped_judge(const struct tc_hearing *h)
     const struct tc_call *call = h->event->call;
     const uint64_t key = (uint64_t)call->descriptor << 32 | call->at;
     struct tc_map *lines = tc_hearing_state(h);
-    struct line *line = tc_map_find(lines, key);
-    const bool is_new = !line, is_left = is_dropped(h->symbols, call);
+    const bool is_new = !tc_map_find(lines, key), is_left = is_dropped(h->symbols, call);
 
     if (call->at == TC_SYM_EMPTY || (!is_new && !is_left))
         return;
-    if (is_new) {
-        line = tc_map_struct(lines, key, sizeof(*line));
-        line->step = TC_NONE;
-    }
-    line->n_steps += is_left && line->step != call->step;
-    line->step = call->step;
-    if (!is_left || line->n_steps >= TC_THIRD_TIME)
+    struct tc_line_steps *line = tc_map_struct(lines, key, sizeof(*line));
+    if (!is_left || tc_in_steps(line, call->step) >= TC_THIRD_TIME)
         tc_answer(h, !is_left);
 }
 

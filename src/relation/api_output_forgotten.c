@@ -15,28 +15,17 @@
 
 #include "replay/symbols.h"
 
-struct line {
-    int64_t step;
-    uint64_t n_steps; /* in which it has computed in vain */
-};
-
 static void forgotten_judge(const struct tc_hearing *h)
 {
     const struct tc_call *call = h->event->call;
     struct tc_map *lines = tc_hearing_state(h);
-    struct line *line = tc_map_find(lines, call->at);
     const struct tc_str name = tc_value_str(tc_value_get(call->unread, "="));
-    const bool is_new = !line, is_vain = name.text != NULL;
+    const bool is_new = !tc_map_find(lines, call->at), is_vain = name.text != NULL;
 
     if (call->at == TC_SYM_EMPTY || !tc_first_tensor(call) || (!is_new && !is_vain))
         return;
-    if (is_new) {
-        line = tc_map_struct(lines, call->at, sizeof(*line));
-        line->step = TC_NONE;
-    }
-    line->n_steps += is_vain && line->step != call->step;
-    line->step = call->step;
-    if (is_vain && line->n_steps < TC_THIRD_TIME)
+    struct tc_line_steps *line = tc_map_struct(lines, call->at, sizeof(*line));
+    if (is_vain && tc_in_steps(line, call->step) < TC_THIRD_TIME)
         return;
     const tc_sym of = tc_symbols_str(h->symbols, name);
     tc_answer_of(h, !is_vain, (struct tc_example){.detail = &of});

@@ -20,10 +20,10 @@
  * its terms has ever taken one, and they differ.
  */
 #include "relation/one_claim.h"
+#include "relation/third_time.h"
 
 #include "replay/symbols.h"
 
-#define MIN_TIMES   10
 #define MAX_NUMBERS 4096
 #define MAX_SUMS    64
 #define MAX_DEPTH   32
@@ -85,7 +85,7 @@ static int64_t loss_in(const struct tc_value *tensor)
 static void keep_spot(struct tc_map *map, const struct tc_value *value, struct tc_spot spot)
 {
     if (map->n < MAX_NUMBERS)
-        *(struct tc_spot *)tc_map_struct(map, (uint64_t)tc_serial_of(value), sizeof(spot)) = spot;
+        tc_spot_keep(map, value, spot);
 }
 
 static const struct tc_spot *spot_of(const struct tc_map *map, const struct tc_value *number)
@@ -265,9 +265,9 @@ static void judge(const struct summing *summing, const struct tc_event *event,
 
     for (size_t pos = 0; (line = tc_map_next(&summing->lines, &pos));) {
         const bool is_left = !line->n_propagated, differs = line->least < line->most;
-        if (line->n_propagated + line->n_left >= MIN_TIMES && (is_left || !line->n_left))
+        if (line->n_propagated + line->n_left >= TC_TENTH_TIME && (is_left || !line->n_left))
             tell(&line->place, TC_SYM_SELF, !is_left, event, sink);
-        if (line->n_taught >= MIN_TIMES || (line->n_untaught >= MIN_TIMES && differs))
+        if (line->n_taught >= TC_TENTH_TIME || (line->n_untaught >= TC_TENTH_TIME && differs))
             tell(line->n_taught ? &line->place : &line->term, TC_SYM_TERM, line->n_taught > 0,
                  event, sink);
     }

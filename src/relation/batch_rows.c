@@ -10,17 +10,10 @@
 #define MAX_DEPTH   4 /* of a batch in lists and dictionaries */
 #define ROW_DIGITS  8
 
-static uint64_t content_of(const struct tc_value *tensor)
-{
-    const struct tc_str digest = tc_value_str(tc_value_get(tensor, "digest"));
-
-    return digest.text ? tc_hash64(digest.text, digest.size, 0) : 0;
-}
-
 static void note_rows(struct tc_map *batches, const struct tc_value *tensor, int64_t iterator)
 {
     const struct tc_str rows = tc_value_str(tc_value_get(tensor, "rows"));
-    const uint64_t content = content_of(tensor), n = rows.size / ROW_DIGITS;
+    const uint64_t content = tc_content_of(tensor), n = rows.size / ROW_DIGITS;
     struct tc_batch_rows *batch;
 
     if (!content || !n)
@@ -63,7 +56,7 @@ struct tc_batch_rows *tc_batch_rows_take(struct tc_map *batches, const struct tc
     uint64_t content = 0;
 
     for (uint32_t pos = 0; !batch && (operand = tc_call_next_tensor(forward, &pos));)
-        if ((content = content_of(operand)))
+        if ((content = tc_content_of(operand)))
             batch = tc_map_find(batches, content);
     if (batch)
         tc_map_remove(batches, content);

@@ -15,12 +15,12 @@
  * half of the target in it. Nothing is said of averages that a call reads, but to copy them.
  */
 #include "relation/consistent.h"
+#include "relation/third_time.h"
 
 #include <math.h>
 
 #include "replay/symbols.h"
 
-#define MIN_TIMES 10
 #define MAX_KNOWN 4096
 
 /* A weight times a number, or an average if there is another one. */
@@ -186,11 +186,11 @@ static void judge(const struct averaging *averaging, const struct tc_event *even
     for (size_t pos = 0; (pair = tc_map_next(&averaging->pairs, &pos));) {
         const struct tc_variable *target = tc_process_variable(averaging->process, pair->target);
         uint64_t n = 0;
-        if (!target || target->stepped >= 0 || pair->n < MIN_TIMES || pair->is_read ||
-            !tc_map_get(&averaging->roots, (uint64_t)target->root, &n) || n < MIN_TIMES)
+        if (!target || target->stepped >= 0 || pair->n < TC_TENTH_TIME || pair->is_read ||
+            !tc_map_get(&averaging->roots, (uint64_t)target->root, &n) || n < TC_TENTH_TIME)
             continue;
         met = pair;
-        if ((target->has_data && target->data == pair->data) || pair->n_small >= MIN_TIMES)
+        if ((target->has_data && target->data == pair->data) || pair->n_small >= TC_TENTH_TIME)
             broken = pair;
     }
     if (!met)

@@ -13,12 +13,11 @@
  * what is led, so that nothing is said.
  */
 #include "relation/consistent.h"
+#include "relation/third_time.h"
 
 #include <string.h>
 
 #include "replay/symbols.h"
-
-#define MIN_TIMES 10
 
 /* A tensor that is led. */
 struct led {
@@ -143,7 +142,7 @@ static const struct tc_variable *left_behind(const struct leading *leading,
 
     for (size_t pos = 0; (v = tc_map_next(&leading->process->variables, &pos));) {
         const struct asked *asked = asked_of(leading, v->root);
-        if (asked && !asked->is_trained && asked->n >= MIN_TIMES && v->root != of->root &&
+        if (asked && !asked->is_trained && asked->n >= TC_TENTH_TIME && v->root != of->root &&
             v->kind == TC_SYM_PARAMETER && v->is_matrix && v->has_data && v->has_first &&
             v->data == v->first_data && v->stepped < 0 && v->shape == of->shape &&
             !strcmp(tc_name_in_model(symbols, v), tc_name_in_model(symbols, of)))
@@ -162,7 +161,7 @@ static void judge_leading(const struct leading *leading, const struct tc_strtab 
         const struct tc_variable *of = tc_process_variable(leading->process, led->of),
                                  *v = tc_process_variable(leading->process, led->serial);
         const bool is_asked = led->is_read || (v && asked_of(leading, v->root));
-        if (led->n < MIN_TIMES || !of)
+        if (led->n < TC_TENTH_TIME || !of)
             continue;
         first = first ? first : of;
         if (!is_asked && !behind && (behind = left_behind(leading, symbols, of)))

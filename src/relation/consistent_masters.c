@@ -15,6 +15,7 @@
  * back on purpose.
  */
 #include "relation/one_claim.h"
+#include "relation/operand.h"
 
 #include "replay/symbols.h"
 
@@ -56,14 +57,7 @@ static const struct tc_value *only_tensor(const struct tc_call *call)
 
 static bool has_shape_of(const struct tc_value *a, const struct tc_value *b)
 {
-    const int64_t n = tc_n_dimensions(a);
-
-    if (n != tc_n_dimensions(b))
-        return false;
-    for (uint32_t i = 0; (int64_t)i < n; i++)
-        if (tc_size_of(a, i) != tc_size_of(b, i))
-            return false;
-    return true;
+    return tc_operand_is_same_shape(tc_value_get(a, "shape"), tc_value_get(b, "shape"));
 }
 
 static struct copy *copy_at(const struct copies *copies, const struct tc_value *tensor)

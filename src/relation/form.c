@@ -102,11 +102,23 @@ bool tc_is_rich(const struct tc_value *tensor)
            tc_value_int(distinct, 0) >= TC_MIN_DISTINCT;
 }
 
-uint64_t tc_rich_content(const struct tc_value *tensor)
+int64_t tc_summary_int(const struct tc_value *tensor, const char *name, int64_t absent)
+{
+    return tc_value_int(tc_value_get(tc_value_get(tensor, "summary"), name), absent);
+}
+
+uint64_t tc_content_of(const struct tc_value *tensor)
 {
     const struct tc_str digest = tc_value_str(tc_value_get(tensor, "digest"));
 
-    return digest.text && tc_is_rich(tensor) ? tc_hash64(digest.text, digest.size, 0) | 1 : 0;
+    return digest.text ? tc_hash64(digest.text, digest.size, 0) | 1 : 0;
+}
+
+uint64_t tc_rich_content(const struct tc_value *tensor)
+{
+    const uint64_t content = tc_content_of(tensor);
+
+    return content && tc_is_rich(tensor) ? content : 0;
 }
 
 const char *tc_name_in_model(const struct tc_strtab *symbols, const struct tc_variable *variable)
@@ -297,6 +309,13 @@ struct tc_spot tc_spot_of(const struct tc_event *event)
 
     tc_place_of(event, &place);
     return (struct tc_spot){place.call, place.at, place.in, place.in_at};
+}
+
+void tc_spot_keep(struct tc_map *spots, const struct tc_value *object, struct tc_spot spot)
+{
+    struct tc_spot *kept = tc_map_struct(spots, (uint64_t)tc_serial_of(object), sizeof(*kept));
+
+    *kept = spot;
 }
 
 void tc_place_move(struct tc_place *place, const struct tc_spot *spot)

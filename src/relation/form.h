@@ -35,9 +35,11 @@ int64_t tc_size_of(const struct tc_value *tensor, uint32_t i);
 bool tc_is_of_dtype(const struct tc_value *dtype, const char *name);
 /* Is it a tensor of integers that are not drawn again by chance? */
 bool tc_is_rich(const struct tc_value *tensor);
-/* What its content is known again by if it is such a tensor; 0: no content is recorded, or it is
- * none.
- */
+/* A number of its summary. */
+int64_t tc_summary_int(const struct tc_value *tensor, const char *name, int64_t absent);
+/* What its content is known again by; 0: none is recorded. */
+uint64_t tc_content_of(const struct tc_value *tensor);
+/* The same of such a tensor; 0: it is none. */
 uint64_t tc_rich_content(const struct tc_value *tensor);
 
 /* The name of a variable without that of the model, what copies of a model have in common:
@@ -119,6 +121,8 @@ struct tc_spot {
 };
 
 struct tc_spot tc_spot_of(const struct tc_event *event);
+/* Keep it under the serial of the object, in a map of such structs. */
+void tc_spot_keep(struct tc_map *spots, const struct tc_value *object, struct tc_spot spot);
 /* The place is there then, of the same process and step. */
 void tc_place_move(struct tc_place *place, const struct tc_spot *spot);
 

@@ -14,11 +14,27 @@
 #include <stdint.h>
 
 #define TC_THIRD_TIME 3
+/* What a single batch, or its rows, may show by chance is told from the tenth on. */
+#define TC_TENTH_TIME 10
 
 /* How often in a row, with this time; before: so far. */
 static inline uint64_t tc_in_a_row(uint64_t before, bool again)
 {
     return again ? before + 1 : 0;
+}
+
+/* What a line did, by steps: however often in one of them. */
+struct tc_line_steps {
+    int64_t step; /* the last */
+    uint64_t n;   /* 0: none yet */
+};
+
+/* In how many it did so, with this one. */
+static inline uint64_t tc_in_steps(struct tc_line_steps *line, int64_t step)
+{
+    line->n += !line->n || line->step != step;
+    line->step = step;
+    return line->n;
 }
 
 #endif /* TC_RELATION_THIRD_TIME_H */
