@@ -155,6 +155,14 @@ install_torch() {
     has_all "$python" || fail "$python cannot import torch and sklearn"
 }
 
+# Compile what tests import again and again, for the interpreter $1 of an environment of ours; then the modules.
+keep_bytecode() {
+    local kept=${1%/bin/*}/bytecode.txt
+    [ "${*:2}" != "$(cat -- "$kept" 2>/dev/null)" ] || return 0
+    quietly "$1" "$root/scripts/keep_bytecode.py" "${@:2}"
+    printf '%s\n' "${*:2}" >"$kept"
+}
+
 # Fill .venv; $1: "test" for what only tests import.
 setup_python() {
     local torch
@@ -168,6 +176,9 @@ setup_python() {
         install "${@:2}" "transformers==$TRANSFORMERS" "accelerate==$ACCELERATE" "lightning==$LIGHTNING" \
             "coverage==$COVERAGE"
     fi
+    keep_bytecode "$python" torch._inductor.compile_fx torch.distributed.checkpoint torch.distributed.fsdp \
+        torch.distributed.pipelining torch.distributed.run torch.distributed.tensor.parallel sklearn.datasets \
+        transformers.trainer lightning.pytorch accelerate.commands.launch coverage
 }
 
 # Interpreters of the other Pythons that can be traced, as CMake takes them: of PATH and of pyenv.
@@ -209,12 +220,15 @@ setup_tools_of_tests() {
     setup_apart readers "${readers[@]}"
     if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then # as wandb and mlflow want
         setup_apart integrations "${integrations[@]}"
+        keep_bytecode "$root/build/integrations/bin/python" wandb mlflow tensorboard nbclient ipykernel.kernelapp \
+            opentelemetry.sdk.trace opentelemetry.exporter.otlp.proto.http.trace_exporter
         setup_apart types "mypy==$MYPY" "pyright[nodejs]==$PYRIGHT"
         mapfile -t engines <"$root/tests/package/engines.txt"
         [ "${TRAINCHECK_ENGINES:-}" != all ] || mapfile -t more <"$root/tests/package/engines-all.txt"
         mapfile -t remote <"$root/tests/package/remote.txt"
         setup_apart remote "${remote[@]}"
         setup_apart engines "${engines[@]}" ${more[@]+"${more[@]}"}
+        keep_bytecode "$root/build/engines/bin/python" distributed
     fi
     setup_apart formatter "clang-format==$CLANG_FORMAT"
     setup_site
@@ -237,7 +251,7 @@ configure_and_build() {
         fresh=(--fresh)
     fi
     quietly cmake ${fresh[@]+"${fresh[@]}"} -S "$root" -B "$folder" \
-        "-DTRAINCHECK_PYTHONS=$python${more_pythons:-}" "$@"
+        "-DTRAINCHECK_PYTHONS=$python${more_pythons:-}" -DCMAKE_RULE_MESSAGES=OFF "$@"
     quietly cmake --build "$folder" --parallel "$(nproc)" --target "${build_target:-all}"
 }
 
