@@ -266,6 +266,8 @@ void tc_fact_say_trainable(struct tc_facts *facts, const struct tc_fact_watch *w
     TC_VEC(tc_sym) names = {0};
     const struct tc_variable *v;
 
+    if (!w->process->variables.n) /* it holds no model, as one that only reads data */
+        return;
     for (size_t pos = 0; (v = tc_map_next(&w->process->variables, &pos));) {
         bool is_parameter = v->kind == TC_SYM_PARAMETER;
         if (attribute == TC_ATTRIBUTE_EXIST ? is_parameter || v->kind == TC_SYM_BUFFER
