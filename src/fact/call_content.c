@@ -16,6 +16,7 @@
 #include "fact/operand_facts.h"
 #include "fact/operand_pack.h"
 #include "fact/tensor_content.h"
+#include "relation/form.h"
 #include "replay/symbols.h"
 
 static bool was_given(const struct tc_fact_watch *w, uint64_t digest)
@@ -142,6 +143,20 @@ void tc_fact_pack_contents(struct tc_facts *facts, struct tc_fact_watch *w,
     tc_fact_pack_value(&facts->pack, call->alias, 0);
 }
 
+/* A sum of few elements is small beside one of many, and each element of it is not. */
+static const char *compare_size(struct tc_fact_history *history, const struct tc_call *call,
+                                double number, bool is_training)
+{
+    const struct tc_value *of = tc_first_tensor(call);
+    const size_t n = of ? tc_count_elements(tc_value_get(of, "shape")) : 1;
+    const char *whole =
+        tc_fact_meet_size(history, tc_hash_mix(call->descriptor, 0, 3), number, is_training);
+    const char *each = tc_fact_meet_size(history, tc_hash_mix(call->descriptor, 0, 4),
+                                         number / (double)(n ? n : 1), is_training);
+
+    return !whole || !strcmp(whole, each) ? whole : "like";
+}
+
 /* The number that a call returned beside those in training. What it writes to and hands back is
  * none. */
 void tc_fact_compare_scalar(struct tc_fact_watch *w, struct tc_fact_open *open,
@@ -153,6 +168,5 @@ void tc_fact_compare_scalar(struct tc_fact_watch *w, struct tc_fact_open *open,
     if (tc_fact_is_operand(open, tc_value_int(tc_value_get(result, "id"), TC_NONE)))
         return;
     if (value && value->kind == TC_VALUE_FLOAT && call->role != TC_ROLE_OPERATOR)
-        open->beside = tc_fact_meet_size(&w->history, tc_hash_mix(call->descriptor, 0, 3),
-                                         value->number, is_training);
+        open->beside = compare_size(&w->history, call, value->number, is_training);
 }
