@@ -97,7 +97,7 @@ static bool is_of_set_up(enum tc_role role)
     return tc_role_has(role, TC_TRAIT_OUTSIDE) || !tc_role_has(role, TC_TRAIT_CLOSE);
 }
 
-/* What such a call made may be met later, without a maker. */
+/* What such a call makes may be met later, without a maker. */
 static void note_cut(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_call *call,
                      tc_sym fn, uint64_t n)
 {
@@ -107,6 +107,7 @@ static void note_cut(struct tc_facts *facts, struct tc_fact_watch *w, const stru
         n < (tc_role_has(call->role, TC_TRAIT_APART) ? TC_ROLE_MAX_OF_A_FUNCTION
                                                      : TC_ROLE_MAX_AT_A_PLACE))
         return;
+    w->cut_after = w->cut.n ? w->cut_after : w->latest;
     tc_strbuf_add_json(&text, tc_strtab_text(facts->table.symbols, fn),
                        tc_strtab_size(facts->table.symbols, fn));
     tc_map_put(&w->cut, tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);

@@ -232,6 +232,7 @@ struct tc_fact_watch {
     struct tc_map stand_ins; /* functions that handed out what no call told of has made */
     struct tc_map
         cut; /* calls of which a step had more than were reported: names, plain and as JSON */
+    int64_t cut_after;    /* serial of the newest tensor before the first of these */
     struct tc_map taints; /* serial of a tensor → tc_fact_lead */
     struct tc_map chains; /* serial of a tensor → number of its chain */
     struct tc_strtab *chain_tuples;

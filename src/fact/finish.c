@@ -89,9 +89,11 @@ static void say_present(struct tc_facts *facts, const struct tc_fact_watch *w,
     say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &met);
 }
 
-static void say_flows(struct tc_facts *facts, const struct tc_fact_counter *c)
+static void say_flows(struct tc_facts *facts, const struct tc_fact_watch *w,
+                      const struct tc_fact_counter *c)
 {
-    if (c->n_all >= (facts->table.is_judging ? 1 : TC_FACT_ENOUGH))
+    if (!tc_fact_is_hidden(w, &c->subject) &&
+        c->n_all >= (facts->table.is_judging ? 1 : TC_FACT_ENOUGH))
         tc_fact_say(facts, &c->subject, TC_NO_SYM, TC_ATTRIBUTE_FLOWS_EVER, "true");
 }
 
@@ -102,7 +104,7 @@ static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
             say_run(facts, w, &w->labels.items[i]);
     for (size_t i = 0; i < w->counters.n; i++)
         if (w->counters.items[i].subject.kind == TC_SUBJECT_FLOW)
-            say_flows(facts, &w->counters.items[i]);
+            say_flows(facts, w, &w->counters.items[i]);
         else if (w->counters.items[i].n_all &&
                  w->counters.items[i].subject.kind == TC_SUBJECT_WINDOW)
             say_present(facts, w, &w->counters.items[i]);
@@ -166,6 +168,9 @@ static const struct tc_fact_watch *first_watch(const struct tc_facts *facts)
  * usual, or a call that is gone, shows no operand to come from anywhere. */
 static bool comes_from_elsewhere(const struct tc_facts *facts, const struct tc_subject *flow)
 {
+    for (size_t i = 0; i < facts->all.n; i++)
+        if (tc_fact_is_hidden(facts->all.items[i], flow))
+            return false;
     for (size_t i = 0; i < facts->all.n; i++)
         for (size_t j = 0; j < facts->all.items[i]->counters.n; j++) {
             struct tc_subject other = facts->all.items[i]->counters.items[j].subject;

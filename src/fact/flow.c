@@ -125,6 +125,11 @@ void tc_fact_flow(struct tc_facts *facts, struct tc_fact_watch *w,
     }
 }
 
+bool tc_fact_is_hidden(const struct tc_fact_watch *w, const struct tc_subject *flow)
+{
+    return w->cut.n && flow->fields[TC_FACT_IN] == TC_SYM_OUTSIDE;
+}
+
 /* ---- uses ----------------------------------------------------------------------------------- */
 
 /* "model.blocks.0" of "model.blocks.0.weight"; TC_NO_SYM of what has no name but the optimizer's.
@@ -322,7 +327,9 @@ void tc_fact_made(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_fac
     open->made_subject = subject_made(facts, open->subject, name_roots(facts, w, made[first]));
     tc_strbuf_add(&pack->bytes, &open->made_subject, sizeof(open->made_subject));
     for (size_t i = 0; i < pack->n_tensors; i++) {
-        pack->made[i] = i == first ? TC_NO_SYM : name_roots(facts, w, made[i]);
+        pack->made[i] = i == first || facts->sources.items[i] == TC_NO_SYM
+                            ? TC_NO_SYM
+                            : name_roots(facts, w, made[i]);
         tc_strbuf_add(&pack->bytes, &pack->made[i], sizeof(pack->made[i]));
     }
 }

@@ -24,4 +24,8 @@ void tc_fact_give_row(struct tc_fact_watch *watch, const struct tc_fact_open *op
 /* The modules whose variables a function is given, in this window. */
 void tc_fact_use(struct tc_facts *facts, struct tc_fact_watch *watch, const struct tc_call *call);
 
+/* May a call that a limit of the trace left out have made what flows so? It seems to come from
+ * outside of all calls. */
+bool tc_fact_is_hidden(const struct tc_fact_watch *w, const struct tc_subject *flow);
+
 #endif /* TC_FACT_FLOW_H */

@@ -42,7 +42,8 @@ static tc_sym source_of(struct tc_facts *facts, struct tc_fact_watch *w, int64_t
     variable = tc_process_variable(w->process, serial);
     if (variable)
         return variable->kind;
-    return w->process->is_sampled || serial <= w->horizon || w->is_hazy
+    return w->process->is_sampled || serial <= w->horizon || w->is_hazy ||
+                   (facts->table.is_judging && w->cut.n && serial > w->cut_after)
                ? TC_NO_SYM /* it may have been made by what is left out */
                : tc_strtab_intern_text(facts->table.symbols, "outside");
 }

@@ -12,6 +12,7 @@
 
 #include "fact/counter.h"
 #include "fact/drawn.h"
+#include "fact/flow.h"
 #include "fact/inside.h"
 #include "fact/missing.h"
 #include "fact/occasion.h"
@@ -108,14 +109,15 @@ static tc_fact_lead settle_count(struct tc_facts *facts, const struct tc_fact_wa
     return cause ? cause : lead;
 }
 
-/* Does it go from or to a call that a limit of the trace cut? Which of its flows are told is
- * chance, where what flows is drawn. */
+/* Does it go from or to a call that a limit of the trace cut, or perhaps from one? Which of its
+ * flows are told is chance, where what flows is drawn. */
 static bool is_cut(const struct tc_fact_watch *w, const struct tc_fact_counter *c)
 {
     uint64_t ignored;
 
     return c->subject.kind == TC_SUBJECT_FLOW &&
-           (tc_map_get(&w->cut, c->subject.fields[TC_FACT_FN], &ignored) ||
+           (tc_fact_is_hidden(w, &c->subject) ||
+            tc_map_get(&w->cut, c->subject.fields[TC_FACT_FN], &ignored) ||
             tc_map_get(&w->cut, c->subject.fields[TC_FACT_IN], &ignored));
 }
 
