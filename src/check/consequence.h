@@ -7,9 +7,17 @@
 
 #include "check/violation.h"
 
-/* Of these violations, n, those of laws about an amount become settings where a setting that was
- * changed in the same run accounts for the amount. */
+/* A number that a run was given, and that which the runs learned from were given. */
+struct tc_chosen {
+    uint64_t run; /* number of the trace */
+    double from, to;
+};
+
+/* Of these violations, n, those of laws about an amount or a size become settings where a setting
+ * that was changed in the same run accounts for it: one of the violations, or of what the command
+ * line chose, n_chosen. */
 void tc_consequences_mark(struct tc_violation *const *violations, size_t n,
+                          const struct tc_chosen *chosen, size_t n_chosen,
                           const struct tc_strtab *symbols);
 
 #endif /* TC_CHECK_CONSEQUENCE_H */

@@ -478,10 +478,14 @@ struct tc_violation **tc_engine_violations(const struct tc_engine *engine, size_
     struct tc_violation **list = tc_calloc(engine->judgements.n + 1, sizeof(*list));
 
     *n = 0;
-    for (size_t i = 0; i < engine->judgements.n; i++)
-        if (engine->judgements.items[i].violation)
-            list[(*n)++] = engine->judgements.items[i].violation;
-    tc_consequences_mark(list, *n, engine->symbols);
+    for (size_t i = 0; i < engine->judgements.n; i++) {
+        const struct tc_judgement *j = &engine->judgements.items[i];
+        if (!j->violation)
+            continue;
+        j->violation->held = j->held;
+        list[(*n)++] = j->violation;
+    }
+    tc_consequences_mark(list, *n, NULL, 0, engine->symbols);
     qsort(list, *n, sizeof(*list), compare_violations);
     return list;
 }

@@ -77,6 +77,7 @@ struct tc_violation {
     size_t n_words;
     size_t n_names;
     uint64_t count;                    /* how often, the first time included */
+    uint64_t held;                     /* and how often it held */
     int64_t steps[TC_VIOLATION_STEPS]; /* the first distinct steps that are known */
     size_t n_steps;
     int64_t last_step;                 /* negative when unknown */

@@ -21,6 +21,7 @@
 #include "fact/tensor_content.h"
 #include "fact/trend_rule.h"
 #include "replay/symbols.h"
+#include "trace/role.h"
 
 static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
 #define BY(by, name, of, what, ...) \
@@ -46,9 +47,9 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(OWNED_IN_ORDER, ATTRIBUTE, LAW, 12),
     ROW(COURSE, ATTRIBUTE, CHOICE, 12),
     ROW(UNCLEARED, SET, LAW, 4),
-    ROW(EQUALS, OUTPUT_VALUE, LAW, 12, .chance = "\"\""),
+    ROW(EQUALS, OUTPUT_VALUE, LAW, 12, .is_of_size = true, .chance = "\"\""),
     ROW(FINITE, OUTPUT_VALUE, LAW, 12),
-    ROW(OPERAND, OUTPUT_VALUE, LAW, 12, .is_of_kind = true),
+    ROW(OPERAND, OUTPUT_VALUE, LAW, 12, .is_of_size = true, .is_of_kind = true),
     ROW(COUNT, COUNT, LAW, 4, .is_count = true, .doubt = TC_FACT_BITS_OF_EACH),
     ROW(COUNT_FIRST, COUNT, LAW, 12, .is_count = true),
     ROW(COUNT_LATER, COUNT, LAW, 4, .is_count = true, .doubt = TC_FACT_BITS_OF_EACH),
@@ -61,7 +62,7 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
         .never = {"0"}),
     ROW(COUNT_WHERE, COUNT, LAW, 1, .is_count = true, .doubt = TC_FACT_BITS_OF_CHANCE),
     ROW(FLOWS_WHERE, COUNT, LAW, 1, .is_count = true, .doubt = TC_FACT_BITS_OF_CHANCE),
-    ROW(FLOWS_EVER, COUNT, LAW, 12),
+    ROW(FLOWS_EVER, COUNT, LAW, 12, .is_of_size = true),
     ROW(DATA, SET, LAW, 4, .doubt = TC_FACT_BITS_OF_CHANCE),
     ROW(DATA_FIRST, SET, LAW, 12),
     ROW(GRADIENTS, SET, LAW, 4),
@@ -78,14 +79,14 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(UNIFORM, ARG_VALUE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE, .is_of_chain = true,
         .asks = TC_ASKS_CONTENT),
     ROW(ZERO, ARG_VALUE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE, .asks = TC_ASKS_CONTENT),
-    ROW(ALIKE, ARG_VALUE, LAW, 4, .asks = TC_ASKS_SAME, .chance = "\"\""),
+    ROW(ALIKE, ARG_VALUE, LAW, 4, .is_of_size = true, .asks = TC_ASKS_SAME, .chance = "\"\""),
     ROW(GIVEN, ARG_VALUE, LAW, 4, .asks = TC_ASKS_SAME, .chance = "false"),
     ROW(BESIDE, ARG_VALUE, LAW, 4, .asks = TC_ASKS_CONTENT, .only = "\"like\""),
-    ROW(AGAIN, ARG_VALUE, LAW, 4, .asks = TC_ASKS_SAME, .only = "false"),
+    ROW(AGAIN, ARG_VALUE, LAW, 4, .is_of_size = true, .asks = TC_ASKS_SAME, .only = "false"),
     ROW(TRAINED_ON, ARG_VALUE, LAW, 4, .asks = TC_ASKS_SAME, .never = {TC_FACT_SOME, TC_FACT_FEW},
         .chance = "\"all\""),
-    ROW(EARLIER, ARG_VALUE, LAW, 4, .is_of_chain = true, .asks = TC_ASKS_SAME, .only = "false",
-        .chance = "false"),
+    ROW(EARLIER, ARG_VALUE, LAW, 4, .is_of_size = true, .is_of_chain = true, .asks = TC_ASKS_SAME,
+        .only = "false", .chance = "false"),
     ROW(MADE_OF, ARG_SOURCE, LAW, 4, .is_of_chain = true),
     ROW(APART, ARG_SOURCE, LAW, 4, .is_of_chain = true),
     BY(number_range, ABOUT, ARG_VALUE, LAW, 4, .asks = TC_ASKS_CONTENT),
@@ -206,20 +207,40 @@ bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symb
     return false;
 }
 
-/* A number of at least one; 0 if it is none. */
-static double amount_of(const struct tc_strtab *symbols, tc_sym value)
-{
-    const double number = strtod(tc_strtab_text(symbols, value), NULL);
+/* A share that is so near to another is as great. */
+#define SHARE_IS_NEAR 0.05
 
-    return number >= 1 ? number : 0;
+/* Amounts of which a step is told no more: there may have been as many as that, or more. */
+static bool is_limit(double amount)
+{
+    return amount == TC_ROLE_MAX_OF_A_FUNCTION || amount == TC_ROLE_MAX_AT_A_PLACE;
 }
 
-static bool is_count_of(double expected, double seen, double from, double to)
+/* Is the amount in that proportion, but for what does not divide? */
+static bool is_part(double expected, double seen, double factor)
+{
+    const double part = expected * factor;
+
+    return fabs(seen - part) < 1 || (is_limit(seen) && part > seen) ||
+           (is_limit(expected) && part > seen * factor);
+}
+
+/* Was there more than the setting allows now? "The first 25 of 32" are all of 16. */
+static bool is_bounded(double expected, double seen, double from, double to)
+{
+    return seen == to && expected > to && expected <= from;
+}
+
+/* Does an amount rise by so much for each one that the setting is greater, is it in proportion, or
+ * bounded by it? */
+static bool is_amount_of(double expected, double seen, double from, double to)
 {
     const double times = (seen - expected) / (to - from);
 
-    return (times >= 1 && times == floor(times)) || seen * to == expected * from ||
-           seen * from == expected * to;
+    if (times >= 1 && times == floor(times))
+        return true;
+    return seen >= 1 && (is_part(expected, seen, to / from) || is_part(expected, seen, from / to) ||
+                         is_bounded(expected, seen, from, to));
 }
 
 /* "went from 420 to 0": a loop is over sooner where its data is cut into fewer pieces. */
@@ -232,19 +253,49 @@ static bool is_end_of_loop(const char *claim, const char *seen, double from, dou
            reached * factor >= tc_fact_trend_reach(claim);
 }
 
-bool tc_fact_follows(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
-                     double from, double to)
+/* Is nothing seen so often that what is left is in proportion? What comes once in each step comes
+ * in every second one where it is enough for two. */
+static bool is_share(double expected, double share, double from, double to)
 {
-    const double expected = amount_of(symbols, fact->value), got = amount_of(symbols, seen);
+    const double factor = fmin(from / to, to / from);
+
+    return expected * factor < 1 && fabs(1 - share - factor) < SHARE_IS_NEAR;
+}
+
+/* Where two shapes have other sizes, is each other one an amount of the setting? */
+static bool is_size_of(const char *expected, const char *seen, double from, double to)
+{
+    char *next, *next_seen;
+
+    for (; *expected == '[' || *expected == ','; expected = next, seen = next_seen) {
+        const double a = strtod(expected + 1, &next), b = strtod(seen + 1, &next_seen);
+        if (*seen != *expected || (a != b && !is_amount_of(a, b, from, to)))
+            return false;
+    }
+    return *expected == *seen;
+}
+
+bool tc_fact_follows(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
+                     double share, double from, double to)
+{
+    const char *claim = tc_strtab_text(symbols, fact->value), *got = tc_strtab_text(symbols, seen);
+    const double expected = strtod(claim, NULL);
+    const double amount = strtod(got, NULL);
 
     if (fact->attribute == TC_ATTRIBUTE_TREND)
-        return is_end_of_loop(tc_strtab_text(symbols, fact->value), tc_strtab_text(symbols, seen),
-                              from, to);
-    if (!expected || !got)
-        return false;
-    if (rows[fact->attribute].is_count)
-        return is_count_of(expected, got, from, to);
-    return fact->attribute == TC_ATTRIBUTE_LENGTH && got * from == expected * to;
+        return is_end_of_loop(claim, got, from, to);
+    if (fact->attribute == TC_ATTRIBUTE_SHAPE)
+        return is_size_of(claim, got, from, to);
+    return (rows[fact->attribute].is_count || fact->attribute == TC_ATTRIBUTE_LENGTH ||
+            fact->attribute == TC_ATTRIBUTE_DIM) &&
+           expected >= 1 && isdigit((unsigned char)*got) &&
+           (is_amount_of(expected, amount, from, to) ||
+            (!amount && is_share(expected, share, from, to)));
+}
+
+bool tc_fact_is_of_size(const struct tc_fact *fact)
+{
+    return rows[fact->attribute].is_of_size;
 }
 
 /* ---- values --------------------------------------------------------------------------------- */

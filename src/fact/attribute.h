@@ -46,6 +46,7 @@ struct tc_attribute_row {
     bool is_count;    /* how often a call is made, or something flows, in a step */
     bool is_of_chain; /* of what was computed through several calls, and needs operators */
     bool is_of_kind;  /* what kind of tensor it is, and not what is in it */
+    bool is_of_size;  /* fewer elements are alike by chance, or all of what is cut from them */
     /* Values, as JSON. Seen, and claimed by no script that has them throughout: all but one; those
      * that begin so. */
     const char *only, *never[TC_N_NEVER];
@@ -91,11 +92,16 @@ bool tc_fact_is_claimed(uint32_t attribute, const char *value);
 /* May a run that was alone have had the value by its seed: a number that was computed? */
 bool tc_fact_needs_two_runs(const struct tc_fact *fact, const struct tc_strtab *symbols);
 
-/* Does an amount of which this was seen follow from a setting that was changed from one number to
- * another? A length in proportion; a count that rises by a multiple of the difference, or rises or
- * falls in proportion; a number that begins anew where a loop would be over. */
+/* Does an amount or a size of which this was seen, in such a share of all cases, follow from a
+ * setting that was changed from one number to another? In proportion, but for what does not divide;
+ * by a multiple of the difference; bounded by the setting; a number that begins anew where a loop
+ * would be over. */
 bool tc_fact_follows(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen,
-                     double from, double to);
+                     double share, double from, double to);
+
+/* May another size of what the call is given break it, as where fewer elements are alike by chance?
+ */
+bool tc_fact_is_of_size(const struct tc_fact *fact);
 
 /* Is a fact of which this was seen in place of its value a setting that was changed? */
 bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen);

@@ -165,9 +165,14 @@ static bool is_setting(const struct tc_strtab *symbols, const struct tc_invarian
 }
 
 static bool follows(const struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                    tc_sym seen, double from, double to)
+                    tc_sym seen, double share, double from, double to)
 {
-    return tc_fact_follows(tc_invariant_fact(invariant), symbols, seen, from, to);
+    return tc_fact_follows(tc_invariant_fact(invariant), symbols, seen, share, from, to);
+}
+
+static bool is_of_size(const struct tc_invariant *invariant)
+{
+    return tc_fact_is_of_size(tc_invariant_fact(invariant));
 }
 
 static void describe(const struct tc_strtab *symbols, const struct tc_param *params,
@@ -215,6 +220,7 @@ static const char *hint_of(const struct tc_strtab *symbols, const struct tc_inva
         .is_specific = true,                                                                  \
         .is_setting = is_setting,                                                             \
         .follows = follows,                                                                   \
+        .is_of_size = is_of_size,                                                             \
         .propose = propose_##form,                                                            \
         .key = key_##form,                                                                    \
         .holds = holds,                                                                       \

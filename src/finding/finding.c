@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/consequence.h"
 #include "finding/speaks.h"
 
 /* ---- which departure ------------------------------------------------------------------------- */
@@ -313,6 +314,26 @@ static void mark_laws(const struct assigning *a, struct tc_violation *const *vio
     tc_map_release(&laws);
 }
 
+/* What the command line chose accounts for amounts as a setting does that a call was given. */
+static void mark_chosen(const struct assigning *a, struct tc_violation *const *violations, size_t n)
+{
+    TC_VEC(struct tc_chosen) chosen = {0};
+
+    for (size_t i = 0; i < a->groups->n; i++) {
+        const struct tc_departed_run *run = a->runs[i];
+        for (size_t k = 0; run && k < run->comparison.differences.items.n; k++) {
+            const struct tc_difference *d = run->comparison.differences.items.items[k];
+            if (d->kind != TC_DIFFERENCE_COMMAND || d->is_seed || !d->was || !d->is)
+                continue;
+            tc_vec_push(&chosen, ((struct tc_chosen){a->groups->items[i].items[0]->first.run,
+                                                     strtod(d->was, NULL), strtod(d->is, NULL)}));
+        }
+    }
+    if (chosen.n)
+        tc_consequences_mark(violations, n, chosen.items, chosen.n, a->symbols);
+    tc_vec_release(&chosen);
+}
+
 /* ---- findings -------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
@@ -501,6 +522,7 @@ void tc_findings_make(struct tc_findings *out, struct tc_violation *const *viola
     assign(&a, departures, notes);
     part_groups(&a, &groups);
     mark_laws(&a, violations, n);
+    mark_chosen(&a, violations, n);
     bool *is_taken = tc_calloc(groups.n + 1, sizeof(*is_taken));
     *out = (struct tc_findings){.all = tc_calloc(n + 1, sizeof(*out->all)),
                                 .items = tc_calloc(groups.n + 1, sizeof(*out->items))};

@@ -236,9 +236,12 @@ struct tc_relation {
                        const struct tc_example *example);
 
     /* Does what was seen follow from a setting that was changed from one number to another? It is
-     * an amount that this accounts for. NULL: it never does. */
+     * an amount or a size that this accounts for, and was seen in this share of all cases, from 0
+     * to 1. NULL: it never does. */
     bool (*follows)(const struct tc_strtab *symbols, const struct tc_invariant *invariant,
-                    tc_sym seen, double from, double to);
+                    tc_sym seen, double share, double from, double to);
+    /* May another size of what the call is given break the invariant? NULL: never. */
+    bool (*is_of_size)(const struct tc_invariant *invariant);
 
     /* Words: "Optimizer.step() changes data of at least one Parameter"; what was seen instead. */
     void (*describe)(const struct tc_strtab *symbols, const struct tc_param *params,
