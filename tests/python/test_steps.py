@@ -89,6 +89,22 @@ class Steps(Warm):
                    "o = torch.optim.SGD(m.parameters(), 0.1)\nfor i in range(2): o.zero_grad(); fb(); o.step()",
                    "| Z F B S | Z F B S | Z F B S | Z F B S |")
 
+    def test_a_method_that_is_named_like_one_of_module_may_train(self):
+        run = self.check("""
+class Layer(nn.Linear):
+    def __init__(self):
+        super().__init__(2, 1); self.o = torch.optim.SGD(self.parameters(), lr=0.01)
+    def train(self, batch):
+        for i in range(3): self.o.zero_grad(); loss_of(self(batch), y).backward(); self.o.step()
+class Quiet(nn.Linear):
+    def train(self, mode): return super().train(mode)
+quiet = Quiet(2, 1); quiet.train(False)
+a, b = Layer(), Layer()
+a.train(x); b.train(x)
+""", "T T | Z F B S | Z F B S | Z F B S T | Z F B S | Z F B S | Z F B S |")
+        self.assertEqual([c["fn"] for c in self.calls(run) if c["fn"].endswith("train")],
+                         ["torch.nn.Module.train", "__main__.Layer.train", "__main__.Layer.train"])
+
     def test_super_is_one_event(self):
         self.check("class Mine(torch.optim.SGD):\n    def step(self, closure=None): return super().step(closure)\n"
                    "    def zero_grad(self, set_to_none=True): super().zero_grad(set_to_none)\n"

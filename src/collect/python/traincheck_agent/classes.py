@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Classes met on the way: modules, optimizers and schedulers of torch and of the user."""
+import inspect
 import sys
 import types
 
@@ -73,9 +74,23 @@ def describe(cls):
     return name, kind, *how, False, _is_ours(cls), -1, -1, ()
 
 
+def _needed(function):
+    """Names of the parameters that a call must give."""
+    code = function.__code__
+    return code.co_varnames[:code.co_argcount - len(function.__defaults__ or ())]
+
+
+def _is_override(name, function):
+    """Can it be called as the method of Module is? A train(self, batch) is a method of its own, which trains."""
+    base = install.plain(getattr(sys.modules["torch"].nn.Module, name))
+    needed, code = _needed(function), base.__code__
+    return (len(needed) <= len(_needed(base)) or bool(code.co_flags & inspect.CO_VARARGS)
+            or set(needed[1:]) <= set(code.co_varnames[:code.co_argcount]))
+
+
 def _trace_method(cls, name, function):
     row = _OVERRIDES.get(name)
-    if row is not None:
+    if row is not None and _is_override(name, function):
         fn = f"{table.MODULE_CLASS}.{name}"
         install.trace(function, fn, row.role, row.flags | agent.RECEIVER, row.group)
     elif not name.startswith("_") and name != "forward":
