@@ -116,13 +116,20 @@ void tc_fact_pack_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
 
 /* ---- makers and causes ----------------------------------------------------------------------- */
 
+/* So many tensors are known to wait in a loader. */
+#define MAX_LOADED 4096
+
 /* A tensor that was there before, and was not handed to the call: that returns it as it is, as
- * state_dict() does, and did not make it. */
+ * state_dict() does, and did not make it. Of a loader with workers a call may unpack the batches
+ * that later ones return. */
 static bool is_handed_out(const struct tc_fact_watch *w, const struct tc_fact_open *open,
-                          int64_t serial)
+                          const struct tc_call *call, int64_t serial)
 {
+    uint64_t ignored;
+
     return serial <= open->latest && !tc_fact_is_operand(open, serial) &&
-           tc_fact_producer(w, serial);
+           tc_fact_producer(w, serial) &&
+           !(call->role == TC_ROLE_DATA && tc_map_get(&w->loaded, (uint64_t)serial, &ignored));
 }
 
 static void produce_one(struct tc_fact_watch *w, const struct tc_fact_open *open, int64_t serial,
@@ -153,15 +160,17 @@ static int64_t written(const struct tc_fact_watch *w, const struct tc_call *call
 
 /* Of a list that is too long to be packed the tensors that the trace tells. */
 static void give_pieces(struct tc_fact_watch *w, const struct tc_fact_open *open,
-                        const struct tc_value *list)
+                        const struct tc_call *call)
 {
+    const struct tc_value *list = call->end->value;
+
     if (!list || list->kind != TC_VALUE_ARRAY || list->n <= TC_FACT_LIST)
         return;
     for (uint32_t i = 0; i < list->n; i++) {
         const int64_t serial = tc_value_get(&list->items[i], "tensor")
                                    ? tc_value_int(tc_value_get(&list->items[i], "id"), TC_NONE)
                                    : TC_NONE;
-        if (serial >= 0 && !is_handed_out(w, open, serial))
+        if (serial >= 0 && !is_handed_out(w, open, call, serial))
             produce_one(w, open, serial, i,
                         tc_value_is_true(tc_value_get(&list->items[i], "requires_grad")));
     }
@@ -173,13 +182,15 @@ void tc_fact_give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
     tc_fact_lead lead = open->lead ? open->lead : open->inner ? open->inner : open->flow;
 
     const int64_t target = written(w, call, facts->pack.n_tensors);
-    give_pieces(w, open, call->end->value);
+    give_pieces(w, open, call);
     for (size_t i = 0; i < facts->pack.n_tensors; i++) {
         const int64_t serial = facts->pack.tensors[i];
         if (open->is_choice)
             tc_map_put(&w->choices, (uint64_t)serial, 1);
-        if (!is_handed_out(w, open, serial)) {
+        if (!is_handed_out(w, open, call, serial)) {
             produce_one(w, open, serial, i, facts->pack.is_computed[i]);
+            if (tc_fact_is_of_batch(call))
+                tc_map_remember(&w->loaded, MAX_LOADED, (uint64_t)serial, 1);
             if (facts->table.is_judging)
                 tc_fact_keep_origin(w, open, call, serial);
         }

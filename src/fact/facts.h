@@ -224,6 +224,7 @@ struct tc_fact_watch {
     int64_t latest;        /* serial of the newest tensor */
     int64_t horizon;       /* who made tensors up to this serial may be forgotten */
     struct tc_map choices; /* serials of what was made of a model's choices alone */
+    struct tc_map loaded;  /* serials of what a loader made, to return it now or later */
     struct {
         int64_t id;              /* of the call that makes it */
         unsigned n_ops, n_apart; /* calls told of what makes its items: operators, and others */
