@@ -474,6 +474,8 @@ static void replica_explain(struct tc_strtab *symbols, const struct tc_invariant
                        (long long)contents[0].rank);
     explain_missing(detail->step, out);
     tc_strbuf_adds(out, ")");
+    if (invariant->params[0].attr == TC_SYM_DATA && tc_replica_is_trained(detail->replica))
+        tc_adding_explain(symbols, &detail->step->adding, out);
 }
 
 const struct tc_source tc_source_replica = {

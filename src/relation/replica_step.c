@@ -25,6 +25,7 @@ void tc_replica_step_free(struct tc_replica_step *step)
 void tc_replica_reports_release(struct tc_replica_reports *r)
 {
     tc_map_release(&r->uneven);
+    tc_map_release_structs(&r->adding);
     tc_map_release(&r->batches);
     tc_map_release(&r->seeds);
     tc_strtab_free(r->situations);
@@ -274,6 +275,7 @@ void tc_replica_report(struct tc_replica_reports *r, struct tc_replica_step *ste
     if (!step->ranks.n || process->rank < step->place.rank)
         tc_place_of(event, &step->place);
     tc_ranks_add(&step->ranks, process->rank);
+    tc_adding_join(&r->adding, process, &step->adding);
     if (tc_map_get(&r->uneven, (uintptr_t)process, &ignored)) {
         excuse_all(process, TC_EXCUSE_UNEVEN, sink);
     } else {
@@ -291,6 +293,7 @@ void tc_replica_meet_call(struct tc_replica_reports *r, const struct tc_event *e
         tc_map_put(&r->uneven, (uintptr_t)event->process, 1);
     if (event->process->is_worker || event->process->world <= 1)
         return;
+    tc_adding_meet_call(&r->adding, event);
     if (tc_is_training_forward(event->call))
         on_forward(r, event);
     else if (event->call->role == TC_ROLE_LIBRARY)

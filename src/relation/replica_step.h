@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "relation/consistent.h"
 #include "relation/ranks.h"
+#include "relation/replica_adding.h"
 
 /* A distinct content of a variable, with the lowest rank that has it. */
 struct tc_replica_content {
@@ -43,6 +44,7 @@ struct tc_replica_step {
     int64_t step, world;
     struct tc_ranks ranks; /* that reported */
     struct tc_place place; /* of the lowest */
+    struct tc_adding adding;
     TC_VEC(struct tc_replica) variables;
     struct tc_map by_name; /* name → place in variables */
 };
@@ -53,6 +55,7 @@ struct tc_replica_reports {
     struct tc_map batches; /* process → digest of what models were given in the open window */
     struct tc_map seeds;   /* process → that by which its first sampler parts the data */
     struct tc_map uneven;  /* processes whose steps are not those of the other ranks */
+    struct tc_map adding;  /* process → struct tc_adding * */
 };
 
 void tc_replica_reports_release(struct tc_replica_reports *reports);
