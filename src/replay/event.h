@@ -181,7 +181,9 @@ struct tc_process {
     int64_t unix_ns;          /* wall clock of t == 0; 0 when unknown */
     int64_t parent_pid;
     int64_t first_t,
-        last_t; /* between them stand all its records so far; TC_NONE before the first */
+        last_t;       /* between them stand all its records so far; TC_NONE before the first */
+    int64_t looked_t; /* when all variables were read last, in a process that no optimizer has
+                         stepped in; TC_NONE: never */
     bool is_worker, has_ended;
     bool hides_owners;       /* a step did not tell what its optimizer owns */
     bool has_failed;         /* it ended with another exit status than 0 */

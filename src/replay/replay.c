@@ -109,7 +109,7 @@ void tc_replay_add_process(struct tc_replay *replay, const char *file,
     process->has_full_content = tc_value_is(tc_value_get(object, "content"), "full");
     process->has_operators = tc_value_is_true(tc_value_get(object, "operators"));
     process->digest = algorithm_of(object);
-    process->first_t = process->last_t = TC_NONE;
+    process->first_t = process->last_t = process->looked_t = TC_NONE;
     process->has_samples = tc_value_is(tc_value_get(object, "variables"), "sampled");
     process->window.grads = TC_SYM_NONE;
     tc_spans_init(&track->spans, replay->symbols);
@@ -357,6 +357,13 @@ static void on_trimmed(struct track *track, struct tc_str text)
     track->first_id = INT64_MAX;
 }
 
+/* The note is the last that was fed. */
+static void on_looked(struct track *track, struct tc_str text)
+{
+    (void)text;
+    track->process.looked_t = track->process.last_t;
+}
+
 /* "rank/world_size", known only after the file was opened. */
 static void on_rank(struct track *track, struct tc_str text)
 {
@@ -389,6 +396,7 @@ static const struct note {
     {"budget",       NULL,            NULL       },
     {"lost",         on_lost,         "lost"     },
     {"trimmed",      on_trimmed,      "trimmed"  },
+    {"looked",       on_looked,       NULL       },
     {"loop",         NULL,            NULL       }, /* as it is in all runs of the script */
 };
 

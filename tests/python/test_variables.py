@@ -352,6 +352,29 @@ class Chosen(Warm):
         self.assertEqual(roots, {"other", "third"})
 
 
+class Answers(Warm):
+    def test_where_nothing_steps_all_is_read_each_time_that_twice_as_many_forwards_have_begun(self):
+        """A write through data leaves no mark in the version counter, and no window with a step ends."""
+        run = self.traced(SETUP + """
+for i in range(40):
+    with torch.no_grad(): model(x)
+    if i == 20: model.head.bias.data.add_(1)
+""")
+        records = run.records()
+        looked = [i for i, r in enumerate(records) if r.get("code") == "looked"]
+        bias = next(r["var"] for r in records if r["type"] == "var" and r.get("name") == "model.head.bias")
+        written = [i for i, r in enumerate(records) if r.get("var") == bias and "data" in r["attrs"]][1:]
+        self.assertEqual((len(looked), len(written)), (2, 1))
+        self.assertTrue(looked[0] < written[0] < looked[1])
+        self.assertNotIn("cause", records[written[0]])
+
+    def test_once_something_has_stepped_windows_do_it(self):
+        run = self.traced(SETUP + """
+for i in range(40): model(x).sum().backward(); o.step()
+""")
+        self.assertFalse([r for r in run.records() if r.get("code") == "looked"])
+
+
 class Budget(Warm):
     def run_script(self, text, options):
         run = self.traced(text, options=options)

@@ -83,7 +83,10 @@ static void before_forward(struct tc_thread *thread, struct tc_span *span,
     tc_steps_set_stage(thread, tc_module_root_is_training(span->receiver) && tc_grad_enabled()
                                    ? TC_STAGE_TRAINING
                                    : TC_STAGE_EVALUATION);
-    tc_variables_look(thread, 0, TC_LOOK_QUICK);
+    if (tc_steps_forward_begin(thread) && tc_variables_look_at_all(thread))
+        tc_agent_note("looked", NULL, 0);
+    else
+        tc_variables_look(thread, 0, TC_LOOK_QUICK);
 }
 
 static void before_optimizer(struct tc_thread *thread, struct tc_span *span)

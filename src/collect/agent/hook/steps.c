@@ -37,8 +37,9 @@ static struct {
     int64_t number;
     bool has_step; /* the window holds an optimizer step */
     bool has_call;
-    uint64_t n_steps; /* of all optimizers */
-    int64_t previous; /* the last window that held a step */
+    uint64_t n_steps;    /* of all optimizers */
+    uint64_t n_forwards; /* of roots, before the first of these */
+    int64_t previous;    /* the last window that held a step */
     enum batch batch;
     int64_t asked_t; /* when the batch was asked for */
     TC_VEC(struct optimizer) optimizers;
@@ -308,6 +309,16 @@ void tc_steps_after_step(const struct tc_thread *thread, int64_t serial)
     steps.has_step = true;
 }
 
+#define MIN_FORWARDS 16
+
+bool tc_steps_forward_begin(const struct tc_thread *thread)
+{
+    if (thread->number || steps.n_steps)
+        return false;
+    steps.n_forwards++;
+    return steps.n_forwards >= MIN_FORWARDS && !(steps.n_forwards & (steps.n_forwards - 1));
+}
+
 bool tc_steps_data_begin(struct tc_thread *thread)
 {
     if (!may_cut(thread) || !tc_agent_ready())
@@ -357,7 +368,7 @@ void tc_steps_reset(void)
     steps.number = 0;
     steps.has_step = steps.has_call = false;
     steps.batch = BATCH_NONE;
-    steps.n_steps = 0;
+    steps.n_steps = steps.n_forwards = 0;
     steps.previous = 0;
     tc_vec_release(&steps.optimizers);
     tc_sampling_reset();

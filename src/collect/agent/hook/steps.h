@@ -54,6 +54,11 @@ void tc_steps_after_step(const struct tc_thread *thread, int64_t serial);
 bool tc_steps_data_begin(struct tc_thread *thread);
 void tc_steps_data_end(bool got_batch);
 
+/* A root forward begins. Is it time to read all variables, as no optimizer has stepped yet? Where
+ * none ever does, no window is cut, at which that is done. It is, each time that twice as many
+ * forwards have begun. */
+bool tc_steps_forward_begin(const struct tc_thread *thread);
+
 /* Close the last window. */
 void tc_steps_finish(struct tc_thread *thread);
 /* In a forked child. */

@@ -114,6 +114,14 @@ void tc_variables_look(struct tc_thread *thread, int64_t cause, enum tc_look loo
     tc_look_end();
 }
 
+bool tc_variables_look_at_all(struct tc_thread *thread)
+{
+    if (!may_look(thread))
+        return false;
+    tc_variables_look(thread, 0, TC_LOOK_ALL);
+    return true;
+}
+
 bool tc_variables_leave_stream(struct tc_thread *thread)
 {
     if (!may_look(thread) || thread->n_core || thread->muted || thread->is_capturing)

@@ -25,6 +25,8 @@ enum tc_look {
 
 /* Look at all of them. cause is the id of the call that ends, 0 for none. */
 void tc_variables_look(struct tc_thread *thread, int64_t cause, enum tc_look look);
+/* The same without a cause, reading all; false if it may not look now. */
+bool tc_variables_look_at_all(struct tc_thread *thread);
 
 void tc_variables_look_after_step(struct tc_thread *thread, int64_t cause, PyObject *optimizer);
 /*
