@@ -51,7 +51,15 @@ def table(head, rows):
     return ["| " + " | ".join(head) + " |", "|---" * len(head) + "|", *("| " + " | ".join(row) + " |" for row in rows)]
 
 
-def rules(names, subjects):
+def of_engines(of, learned_sets):
+    """What was learned of a package that has rules of its own: the claims that name it, which stand in other sets."""
+    rows = [[f"`{item['relation']}`", item["text"], f"`@{name}`"] for name in learned_sets for item in read_set(name)[1]
+            if any(param.get("call", "").startswith(f"{package}.") for param in item["params"] for package in of["packages"] if package != "torch")]
+    head = ["relation", "what it says", "set"]
+    return ["Of what was learned these speak of it. What holds in any training is said of its runs, too.", "", *table(head, rows), ""] if rows else []
+
+
+def rules(names, subjects, learned_sets):
     """The sets of rules, each with its subjects."""
     why = reasons()
     lines, met = [], set()
@@ -67,6 +75,7 @@ def rules(names, subjects):
                     for form in forms if form in texts]
             if rows:
                 lines += [f"### {subject.capitalize()}", "", *table(["rule", "what it says", "what is wrong otherwise", "reported"], rows), ""]
+        lines += of_engines(of, learned_sets)
     missing = met ^ {form for forms in subjects.values() for form in forms}
     if missing:
         sys.exit(f"sets_page.py: invariants/sets.json and the sets of rules differ in {', '.join(sorted(missing))}")
@@ -90,7 +99,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     document = json.loads((ROOT / "invariants" / "sets.json").read_text())
-    lines = rules(document["rules"], document["subjects"])
+    lines = rules(document["rules"], document["subjects"], sorted(document["sets"]))
     for name in sorted(document["sets"]):
         lines += learned(name)
     lines += left_out(document["left_out"])

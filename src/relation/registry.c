@@ -90,6 +90,7 @@
     R(tc_rule_resumed)     \
     R(tc_rule_moments)     \
     R(tc_rule_continued)   \
+    R(tc_rule_awaited)     \
     S(tc_source_dealt)     \
     S(tc_source_distinct)  \
     R(tc_rule_never)       \
@@ -107,6 +108,7 @@
     R(tc_rule_used)        \
     R(tc_rule_dropped)     \
     R(tc_rule_forgotten)   \
+    R(tc_rule_nothing)     \
     S(tc_source_summed)    \
     R(tc_rule_draws_apart) \
     R(tc_rule_drawn)       \
@@ -152,6 +154,7 @@
     R(tc_rule_resumed)           \
     R(tc_rule_moments)           \
     R(tc_rule_continued)         \
+    R(tc_rule_awaited)           \
     F(tc_api_sequence_dealt)     \
     F(tc_api_arg_constant)       \
     F(tc_api_arg_equal)          \
@@ -212,6 +215,7 @@
     R(tc_rule_used)              \
     R(tc_rule_dropped)           \
     R(tc_rule_forgotten)         \
+    R(tc_rule_nothing)           \
     F(tc_api_output_summed)      \
     R(tc_rule_draws_apart)       \
     R(tc_rule_drawn)             \

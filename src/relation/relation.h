@@ -264,7 +264,7 @@ extern const struct tc_relation *const tc_python_relations[];
 const struct tc_relation *tc_relation_judged(size_t i);
 
 /* All sources, ended by NULL. */
-#define TC_MAX_SOURCES 96
+#define TC_MAX_SOURCES 128
 extern const struct tc_source *const tc_sources[];
 
 /* UINT32_MAX if there is none of that name. */

@@ -64,7 +64,7 @@ class Embed(unittest.TestCase):
         self.assertIn("nowhere", p.stderr)
         # The library finds what was installed with it, though the program lies elsewhere.
         p = run(gate, self.work / "healthy0", "@nonsense", cwd=self.work)
-        self.assertIn("there are @all, @distributed, @llm, @pytorch", p.stderr)
+        self.assertIn("there are @all, @deepspeed, @distributed, @llm, @pytorch", p.stderr)
 
     def test_pkg_config(self):
         flags = run("pkg-config", "--cflags", "--libs", "traincheck", check=True,

@@ -74,7 +74,7 @@ assert next(t.read("healthy"))["type"] == "process"
         self.assertIn("nowhere", self.run_in(gate, "nowhere", "@all", code=2))
         (self.work / "empty").mkdir(exist_ok=True)
         (self.work / "empty/trace_1.jsonl").write_text('{"type": "process", "schema": 1, "pid": 1, "role": "main"}\n')
-        self.assertIn("there are @all, @distributed, @llm, @pytorch", self.run_in(gate, "empty", "@nonsense", code=2))
+        self.assertIn("there are @all, @deepspeed, @distributed, @llm, @pytorch", self.run_in(gate, "empty", "@nonsense", code=2))
 
     @unittest.skipUnless(shutil.which("cc") and shutil.which("pkg-config"), "no C compiler or no pkg-config")
     def test_linking_by_pkg_config(self):

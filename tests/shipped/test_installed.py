@@ -68,13 +68,13 @@ class Installed(unittest.TestCase):
     def test_the_readme_lies_beside_the_sets(self):
         folder = self.prefix / "share/traincheck/invariants"
         self.assertEqual(sorted(p.name for p in folder.iterdir()),
-                         ["README.md", "distributed.jsonl", "llm.jsonl", "pytorch.jsonl", "rl.jsonl", "rules.jsonl", "transformers.jsonl"])
+                         ["README.md", "deepspeed.jsonl", "distributed.jsonl", "llm.jsonl", "pytorch.jsonl", "rl.jsonl", "rules.jsonl", "transformers.jsonl"])
 
     def test_a_symbolic_link_to_a_tool_finds_them_too(self):
         (self.work / "bin").mkdir()
         (self.work / "bin/traincheck-check").symlink_to(self.prefix / "bin/traincheck-check")
         p = self.run_tool(self.work, "check", self.trace, "-i", "@nonsense")
-        self.assertIn("there are @all, @distributed, @llm, @pytorch, @rl, @rules, @transformers", p.stderr)
+        self.assertIn("there are @all, @deepspeed, @distributed, @llm, @pytorch, @rl, @rules, @transformers", p.stderr)
 
     def test_collect_and_onlinecheck_find_them(self):
         (self.work / "train.py").write_text("print('hello')\n")

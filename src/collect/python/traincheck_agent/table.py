@@ -120,8 +120,8 @@ TABLE = (
         "many forwards that are no training"),
     Row("peft", "get_peft_model", ROLE_LIBRARY, OUTERMOST, 0, "adapters"),
     Row("deepspeed", "initialize", ROLE_LIBRARY, OUTERMOST, 0, "engines"),
-    Row("deepspeed.DeepSpeedEngine", "backward step save_checkpoint load_checkpoint", ROLE_LIBRARY,
-        METHOD | RECEIVER, 0, "entry points of DeepSpeed"),
+    Row("deepspeed.DeepSpeedEngine", "backward step set_gradient_accumulation_boundary save_checkpoint load_checkpoint",
+        ROLE_LIBRARY, METHOD | RECEIVER, 0, "entry points of DeepSpeed"),
     Row("deepspeed.PipelineEngine", "train_batch eval_batch", ROLE_LIBRARY, METHOD | RECEIVER, 0,
         "the same of its pipelines"),
 )
