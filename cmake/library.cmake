@@ -25,8 +25,9 @@ function(tc_embed_text out file name)
     COMMAND ${CMAKE_COMMAND} -DOUT=${source} -DFILE=${PROJECT_SOURCE_DIR}/src/${file} -DNAME=${name}
             -P ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
     DEPENDS ${PROJECT_SOURCE_DIR}/src/${file} ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
-            ${PROJECT_SOURCE_DIR}/cmake/bytes.cmake
+            ${PROJECT_SOURCE_DIR}/cmake/literal.cmake
     VERBATIM)
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
   set(${out} ${${out}} ${source} PARENT_SCOPE)
 endfunction()
 
@@ -66,12 +67,15 @@ tc_export(traincheck_shared "tc_*")
 set_target_properties(traincheck_shared PROPERTIES
   OUTPUT_NAME traincheck EXPORT_NAME traincheck VERSION ${TC_ABI} SOVERSION ${TC_ABI_MAJOR})
 
-tc_sources(lower base trace)
-add_library(traincheck_plain STATIC EXCLUDE_FROM_ALL ${lower})
-target_link_libraries(traincheck_plain
-  PUBLIC $<IF:$<BOOL:${TC_SANITIZE_AGENT}>,tc_flags,tc_plain_flags> ${TC_CORE_LIBRARIES})
-set_target_properties(traincheck_plain PROPERTIES POSITION_INDEPENDENT_CODE ON)
-tc_whole_program(traincheck_plain)
+if(TC_SANITIZE_AGENT) # the same objects would be compiled again
+  add_library(traincheck_plain ALIAS traincheck)
+else()
+  tc_sources(lower base trace)
+  add_library(traincheck_plain STATIC EXCLUDE_FROM_ALL ${lower})
+  target_link_libraries(traincheck_plain PUBLIC tc_plain_flags ${TC_CORE_LIBRARIES})
+  set_target_properties(traincheck_plain PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  tc_whole_program(traincheck_plain)
+endif()
 
 tc_sources(cli cli)
 add_library(traincheck_cli STATIC ${cli})
