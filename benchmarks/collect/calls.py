@@ -11,7 +11,8 @@ what it is above the plain one.
 
 With --instructions valgrind counts: what a call executes in the thread that calls, and in brackets in
 all threads, which is with the writing of the trace; of a traced call what it is above the plain one.
-Another run differs by some percent, whatever else the machine does. It takes two minutes.
+Another run differs by some percent, whatever else the machine does. Both loops run in children of one
+interpreter that has imported torch, as valgrind takes most of a minute for that.
 """
 import argparse
 import json
@@ -23,6 +24,9 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "tests"))
+from warm import warm_python  # noqa: E402
+
 PROGRAM = HERE / "programs" / "calls.py"
 # Selects what is always traced, the calls that make up a training loop, and no more.
 SELECTION = (
@@ -34,7 +38,7 @@ SELECTION = (
 MODES = ("plain", "traced", "not selected", "left out")
 COUNTED = ("plain", "traced")
 VALGRIND = ("valgrind", "-q", "--trace-children=yes", "--tool=callgrind", "--instr-atstart=no", "--separate-threads=yes",
-            "--dump-before=getppid", "--callgrind-out-file=counted.%p", "--trace-children-skip=*callgrind_control")
+            "--dump-before=getppid", "--trace-children-skip=*callgrind_control")
 N_DUMPS = 4  # of each loop
 
 
@@ -50,18 +54,16 @@ def parse():
     return parser.parse_args()
 
 
-def run(mode, arguments, work, wrapper=()):
+def run(mode, arguments, work, **more_env):
     out, selection = work / "figures.json", work / "selection.jsonl"
     out.unlink(missing_ok=True)
     options = {"plain": None, "traced": (), "not selected": ("-i", selection),
                "left out": ("--sampling-interval", "1000000")}[mode]
-    command = [*wrapper, arguments.python, PROGRAM]
+    command = [arguments.python, PROGRAM]
     if options is not None:
-        command = [*wrapper, arguments.bin.resolve() / "traincheck-collect", "-q", "--overwrite", "--python",
+        command = [arguments.bin.resolve() / "traincheck-collect", "-q", "--overwrite", "--python",
                    arguments.python, "-o", work / "trace", *options, PROGRAM]
-    env = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", **os.environ, "BENCH_OUT": str(out)}
-    if wrapper:
-        env["BENCH_COUNT"] = "1"
+    env = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", **os.environ, "BENCH_OUT": str(out), **more_env}
     subprocess.run([str(part) for part in command], cwd=work, env=env, check=True)
     return json.loads(out.read_text())
 
@@ -101,7 +103,7 @@ def of_loop(dumps, i):
 
 def count(mode, arguments, work):
     """{kind: [instructions a call in the thread that calls, in all]}"""
-    counted = run(mode, arguments, work, VALGRIND)
+    counted = run(mode, arguments, work, BENCH_COUNT="1")
     dumps, n_loops, of_kind = read_dumps(work), 0, {}
     for kind, calls in counted.items():
         few, many = (of_loop(dumps, n_loops + i) for i in (1, 2))  # the first is for warming up
@@ -111,6 +113,8 @@ def count(mode, arguments, work):
 
 
 def count_calls(arguments, work):
+    below = *VALGRIND, f"--callgrind-out-file={work}/counted.%p"
+    arguments.python = warm_python(arguments.python, below=below, OMP_NUM_THREADS=os.environ.get("OMP_NUM_THREADS", "1"))
     of_mode = {mode: count(mode, arguments, work) for mode in COUNTED}
     above = {kind: [t - p for t, p in zip(of_mode["traced"][kind], plain)] for kind, plain in of_mode["plain"].items()}
     if arguments.json:

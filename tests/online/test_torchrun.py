@@ -17,6 +17,9 @@ from unittest.mock import ANY
 import live
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from warm import warm_python  # noqa: E402
+
 DRIFT = 5
 
 INVARIANTS = [{"relation": "Consistent/replica", "params": [{"variable": "Parameter", "attr": a, "to": "equal"}]}
@@ -92,6 +95,6 @@ if __name__ == "__main__":
     parser.add_argument("--bin", required=True, type=pathlib.Path)
     parser.add_argument("--python", required=True)
     options, rest = parser.parse_known_args()
-    live.BIN, PYTHON = options.bin.resolve(), options.python
-    HAS_RECORDER = subprocess.run([PYTHON, "-c", "from torch._C._distributed_c10d import _dump_fr_trace"], stderr=subprocess.DEVNULL).returncode == 0
+    live.BIN, PYTHON = options.bin.resolve(), warm_python(options.python, OMP_NUM_THREADS="1")
+    HAS_RECORDER = subprocess.run([options.python, "-c", "from torch._C._distributed_c10d import _dump_fr_trace"], stderr=subprocess.DEVNULL).returncode == 0
     live.unittest.main(argv=[sys.argv[0], *rest])

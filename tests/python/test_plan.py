@@ -140,7 +140,7 @@ class TestStep(PlanCase):
         self.assertIn("2 of 2 ranks", self.run_of_two.said)
 
     def test_a_step_of_a_real_job_has_the_same_plan(self):
-        command = [PYTHON, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29871"]
+        command = [self.python, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29871"]
         self.work.joinpath("layout").write_text("mesh tp=2\nup 0 tp\ndown 1 tp\n")
         run = self.execute([BIN / "traincheck-collect", "--plan", self.work / "real", "--plan-layout",
                             self.work / "layout", "--", *command, self.script(TENSOR_PARALLEL)], self.work)
@@ -182,7 +182,7 @@ for step in range(3):
     optimizer.step()
 dist.destroy_process_group()
 """)
-        run = self.execute([BIN / "traincheck-collect", "--plan", self.work / "waits", "--", PYTHON, "-m", "torch.distributed.run",
+        run = self.execute([BIN / "traincheck-collect", "--plan", self.work / "waits", "--", self.python, "-m", "torch.distributed.run",
                             "--standalone", "--nproc-per-node", "2", script], self.work)
         self.assertEqual(run.code, 0, run.err)
         for plan in self.read("waits"):

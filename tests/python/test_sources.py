@@ -287,7 +287,7 @@ class Sources(Warm):
 
     def test_ranks_keep_one_text(self):
         script = self.script(RANKS)
-        run = self.collect("--", PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script)
+        run = self.collect("--", self.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script)
         self.assertEqual(run.code, 0, run.err)
         found = {file.name.split("_r")[1][0]: sources(run, file) for file in run.files()}
         self.assertEqual({rank: [("text" in r, r["digest"]) for r in told] for rank, told in found.items()},
