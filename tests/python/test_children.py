@@ -4,7 +4,7 @@ import collections
 import re
 import unittest
 
-from traced import BIN, Case, PYTHON
+from traced import BIN, Case, PYTHON, warm_python
 
 
 class Children(Case):
@@ -83,7 +83,7 @@ class Children(Case):
         self.assertIn(f"read {lines} records (", read.err)
 
     def test_fork_while_threads_trace(self):
-        run = self.traced("""
+        run = self.collect(self.script("""
             import os, threading, torch, warnings
             warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 and newer advise against it
             def work(n):
@@ -97,7 +97,7 @@ class Children(Case):
                 work(10)
             [t.join() for t in threads]
             for i in range(8): assert os.wait()[1] == 0
-        """)
+        """), python=warm_python())
         self.healthy(run)
         self.assertEqual(self.counts(run), [("main", 100 + i) for i in range(8)] + [("main", 9080)])
 

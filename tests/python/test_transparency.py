@@ -30,7 +30,7 @@ class Same(InTurn):
 
 
 class Objects(Same):
-    """Objects of torch and of the user, and what is computed with them."""
+    """Objects of torch and of the user, what is computed with them, and what torch.compile makes of them."""
 
     @script(NET + """
 import copy, functools, inspect, pickle
@@ -174,8 +174,6 @@ ts = [threading.Thread(target=work) for _ in range(4)]
     def test_threads(self, traced, plain):
         self.same(traced, plain)
 
-
-class Dynamo(Same):
     @script(NET + """
 import torch._dynamo
 from torch._dynamo.utils import counters
@@ -219,22 +217,18 @@ for backend in ("eager", "aot_eager"):
 
 class Surroundings(Case):
     def same(self, text):
-        plain, traced = self.plain(NET + text), self.traced(NET + text)
+        return self.assert_same(self.plain(NET + text), self.traced(NET + text))
+
+    def assert_same(self, plain, traced):
         self.assertEqual((traced.code, traced.out, traced.err), (plain.code, plain.out, plain.err))
         self.assertEqual(plain.code, 0, plain.err)
         self.assert_no_errors(traced)
         return traced
 
-    def test_nothing_is_written_beside_the_script(self):
+    def test_surroundings_and_that_nothing_is_written_beside_the_script(self):
         self.script("x = 1", "helper.py")
-        self.plain(NET + "import helper; net(torch.ones(1, 4))")
-        before = set(self.work.rglob("*"))
-        self.traced(NET + "import helper; net(torch.ones(1, 4))")
-        trace = self.work / "trace"
-        self.assertEqual([f for f in self.work.rglob("*") if f not in before and trace not in (f, f.parent)], [])
-
-    def test_surroundings(self):
-        self.same("""
+        text = NET + """
+import helper; net(torch.ones(1, 4))
 import os, sys, types
 ours = ("TRAINCHECK_", "PYTHONPATH")  # children find the agent by these
 print({k: v for k, v in os.environ.items() if not k.startswith(ours)}, sys.path[0], sys.flags, sys.argv)
@@ -243,7 +237,11 @@ print(sorted(vars(main)), main.__file__, main.__spec__, main.__doc__, main.__pac
 print(isinstance(net, nn.Module), isinstance(torch.ones(1), torch.Tensor), type(net).__mro__, isinstance(F.relu, types.FunctionType))
 print(os.getcwd(), sys.gettrace(), sys.getprofile())
 import threading; print(threading.active_count(), [t.name for t in threading.enumerate()])
-""")
+"""
+        plain, before = self.plain(text), set(self.work.rglob("*"))
+        self.assert_same(plain, self.traced(text))
+        trace = self.work / "trace"
+        self.assertEqual([f for f in self.work.rglob("*") if f not in before and trace not in (f, f.parent)], [])
 
     def test_loaders_by_each_start_method(self):
         self.same("""
@@ -258,7 +256,7 @@ if __name__ == "__main__":
     print(torch.get_rng_state().sum().item())
 """)
 
-class Observers(Case):
+class Observers(Warm):
     """Profilers, coverage and debuggers see the user's program as they would without us."""
 
     TEXT = NET + """
@@ -275,7 +273,7 @@ main()
 
     def both(self, options, text=TEXT, stdin=None):
         path = self.script(text)
-        plain = self.execute([PYTHON, *options, path], None, stdin=stdin)
+        plain = self.execute([self.python, *options, path], None, stdin=stdin)
         traced = self.collect(*options, path, stdin=stdin)
         self.assertEqual(plain.code, 0, plain.err)
         self.assertEqual((traced.code, traced.err), (plain.code, plain.err))
@@ -304,7 +302,7 @@ for (file, _, name), (_, calls, *_) in sorted(pstats.Stats(p).stats.items()):
         """What coverage.py says of each source file: lines and branches that ran, and those that did not."""
         measure = ["-m", "coverage", "run", "--branch", "--data-file", self.work / file]
         script = self.script(self.TEXT)
-        run = self.collect(*measure, script) if file == "traced" else self.execute([PYTHON, *measure, script], None)
+        run = self.collect(*measure, script) if file == "traced" else self.execute([self.python, *measure, script], None)
         self.assertEqual((run.code, run.out, run.err), (0, "", ""))
         said = self.execute([PYTHON, "-m", "coverage", "json", "--data-file", self.work / file, "-o", "-"], None)
         self.assertEqual((said.code, said.err), (0, ""))

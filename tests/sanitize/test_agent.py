@@ -16,6 +16,7 @@ build, sys.gettotalrefcount, says nothing here: torch and the agent are built fo
 """
 
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -25,6 +26,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from warm import warm_python  # noqa: E402
 
 OPTIONS = None
 REPORT = re.compile(r"ERROR: AddressSanitizer|runtime error:|WARNING: ThreadSanitizer|LeakSanitizer|"
@@ -115,11 +119,21 @@ print("references", before[0] == after[0], "shared", more, "blocks", blocks, "ki
 """
 
 
+@functools.lru_cache(maxsize=None)
+def plain(text):
+    """What it prints without the collector and without a sanitizer."""
+    with tempfile.TemporaryDirectory(prefix="tc-sanitize-") as work:
+        pathlib.Path(work, "job.py").write_text(text)
+        return subprocess.run([OPTIONS.python, "job.py"], cwd=work, capture_output=True, text=True, timeout=300, check=True,
+                              env={**os.environ, "OMP_NUM_THREADS": "1"}).stdout
+
+
 class Agent(unittest.TestCase):
     def setUp(self):
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="tc-sanitize-"))
         self.addCleanup(shutil.rmtree, self.work, True)
         self.env = {**os.environ, "OMP_NUM_THREADS": "1", **self.environment()}
+        self.python = OPTIONS.python
 
     def environment(self):
         return {}
@@ -127,22 +141,17 @@ class Agent(unittest.TestCase):
     def traced(self, text, *launch, options=()):
         """What the job printed; whatever a sanitizer says is a failure."""
         (self.work / "job.py").write_text(text)
-        command = [OPTIONS.bin / "traincheck-collect", "--python", OPTIONS.python, "-q", "--overwrite", "-o", "trace", *options,
-                   "--", OPTIONS.python, *launch, "job.py"]
+        command = [OPTIONS.bin / "traincheck-collect", "--python", self.python, "-q", "--overwrite", "-o", "trace", *options,
+                   "--", self.python, *launch, "job.py"]
         done = subprocess.run(command, cwd=self.work, env=self.env, capture_output=True, text=True, timeout=900, check=False)
         self.assertFalse(REPORT.search(done.stderr + done.stdout), done.stderr[-6000:])
         self.assertEqual(done.returncode, 0, done.stderr[-3000:])
         self.assertTrue(list((self.work / "trace").glob("trace_*")))
         return done.stdout
 
-    def plain(self, text):
-        (self.work / "job.py").write_text(text)
-        return subprocess.run([OPTIONS.python, "job.py"], cwd=self.work, capture_output=True, text=True, timeout=300, check=True,
-                              env={**os.environ, "OMP_NUM_THREADS": "1"}).stdout
-
     def small(self, workers, *launch, options=()):
         text = SMALL.replace("WORKERS", str(workers))
-        self.assertEqual(self.traced(text, *launch, options=options), self.plain(text))
+        self.assertEqual(self.traced(text, *launch, options=options), plain(text))
 
     def ranks(self, *launch):
         run = "torch.distributed.run", "--nproc-per-node", "2"
@@ -160,19 +169,24 @@ class Agent(unittest.TestCase):
 
 
 class Preloaded(Agent):
-    """With late answers of a device: tables, records and what was told are let go of by two threads."""
+    """With late answers of a device: tables, records and what was told are let go of by two threads. To import torch below a
+    sanitizer takes longer than all else: but for one, whose interpreter ends as such does, the scripts run in children of one that has."""
 
     def environment(self):
-        return {"LD_PRELOAD": ":".join(OPTIONS.preload)}
+        return {"LD_PRELOAD": ":".join(OPTIONS.preload), "LD_LIBRARY_PATH": str(pathlib.Path(OPTIONS.standin).resolve().parent)}
+
+    def share_torch(self):
+        self.python = warm_python(OPTIONS.python, OMP_NUM_THREADS="1", **self.environment())
 
     def late(self, script, elsewhere, **env):
+        self.share_torch()
         standin = pathlib.Path(OPTIONS.standin).resolve()
         here = pathlib.Path(__file__).resolve().parent.parent / "python"
         self.env |= {"TRAINCHECK_TEST_ELSEWHERE": elsewhere, "STANDIN": str(standin), "STANDIN_SCRIPT": str(here / script), "ASKS_DRIVER": "1",
-                     "LD_LIBRARY_PATH": str(standin.parent), "STANDIN_REPORT": str(self.work / "report.json"), **env}
+                     "STANDIN_REPORT": str(self.work / "report.json"), **env}
         text = SMALL.replace("WORKERS", "0")
         late = "import os, runpy\nif 'STANDIN' in os.environ: runpy.run_path(os.environ['STANDIN_SCRIPT'])\n"
-        self.assertEqual(self.traced(late + text), self.plain(text))
+        self.assertEqual(self.traced(late + text), plain(text))
 
     def test_late_answers(self):
         """The writing thread takes answers of a device that the script has asked."""
@@ -194,6 +208,7 @@ class Address(Preloaded):
         self.small(1, options=("--stats", "--stack", "3", "--content", "full"))
 
     def test_ranks(self):
+        self.share_torch()
         self.ranks()
 
 
