@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "trace/member.h"
 #include "trace/scan.h"
 
 /* What members of a value mean to a comparison, by the trace format. The class of a gradient
@@ -107,7 +108,7 @@ static void read_value(struct tc_leaf_reader *reader, struct tc_leaves *leaves, 
 
 static bool is_tensor_value(const struct tc_value *v)
 {
-    return tc_value_get(v, "tensor") || tc_value_get(v, "array");
+    return tc_is_tensor(v) || tc_value_get(v, "array");
 }
 
 static void read_members(struct tc_leaf_reader *reader, struct tc_leaves *leaves, tc_sym path,

@@ -16,6 +16,7 @@
 #include "fact/table.h"
 #include "fact/tensor_content.h"
 #include "fact/walk.h"
+#include "trace/member.h"
 
 /* Occasions that are kept of each, the first ones. */
 #define MAX_OCCASIONS 64
@@ -38,8 +39,7 @@ static bool read(const struct tc_value *value, uint32_t *hash, bool *is_content)
     *is_content = digest.text != NULL;
     if (*is_content)
         *hash = (uint32_t)tc_hash64(digest.text, digest.size, 0);
-    else if (tc_value_number(tc_value_get(value, "tensor") ? tc_value_get(value, "value") : value,
-                             &number))
+    else if (tc_value_number(tc_is_tensor(value) ? tc_value_get(value, "value") : value, &number))
         *hash = (uint32_t)tc_hash64(&number, sizeof(number), 1);
     else
         return false;

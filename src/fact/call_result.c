@@ -20,6 +20,7 @@
 #include "fact/origin.h"
 #include "relation/form.h"
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 /* Whether they are operands, 'y' or 'n'. */
 static void pack_aliases(struct tc_fact_pack *pack, struct tc_fact_open *open)
@@ -219,8 +220,8 @@ void tc_fact_give_on_own(struct tc_fact_watch *w, const struct tc_fact_open *ope
 {
     const struct tc_value *value = call->end->value;
     const int64_t serial = tc_value_int(tc_value_get(value, "id"), TC_NONE);
-    const bool is_made = tc_value_get(value, "array") ||
-                         (call->role == TC_ROLE_PACKAGE && tc_value_get(value, "tensor"));
+    const bool is_made =
+        tc_value_get(value, "array") || (call->role == TC_ROLE_PACKAGE && tc_is_tensor(value));
 
     if (!is_made || serial <= open->latest || tc_fact_producer(w, serial))
         return;

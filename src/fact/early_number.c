@@ -19,6 +19,7 @@
 #include "fact/table.h"
 #include "fact/walk.h"
 #include "relation/support.h"
+#include "trace/member.h"
 
 /* So many steps are early. */
 #define EARLY 3
@@ -104,7 +105,7 @@ static void meet_tensor(void *context, const char *path, const struct tc_value *
     const int64_t n_distinct =
         tc_value_int(tc_value_get(tc_value_get(tensor, "summary"), "distinct"), TC_NONE);
 
-    if (b->lead || !tc_value_get(tensor, "tensor") ||
+    if (b->lead || !tc_is_tensor(tensor) ||
         tc_count_elements(tc_value_get(tensor, "shape")) <
             TC_MIN_ELEMENTS) /* of fewer the numbers are chance */
         return;

@@ -13,6 +13,7 @@
 
 #include "fact/tensor_content.h"
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 /* So many tensors are known by their lines before all are forgotten. */
 #define MAX_ORIGINS ((size_t)1 << 20)
@@ -83,7 +84,7 @@ static const struct tc_value *tensor_at(const struct tc_call *call, const char *
                                    : tc_str_is(name, "value") && call->end ? call->end->value
                                                                            : NULL;
 
-    for (path += root; value && *path && !tc_value_get(value, "tensor");) {
+    for (path += root; value && *path && !tc_is_tensor(value);) {
         if (*path == '[') {
             value = element_of(value, &path);
             continue;
@@ -92,7 +93,7 @@ static const struct tc_value *tensor_at(const struct tc_call *call, const char *
         value = member_of(value, path, size);
         path += size;
     }
-    return value && tc_value_get(value, "tensor") ? value : NULL;
+    return value && tc_is_tensor(value) ? value : NULL;
 }
 
 /* ---- words ---------------------------------------------------------------------------------- */

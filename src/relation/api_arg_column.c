@@ -17,6 +17,7 @@
 #include "relation/operand.h"
 #include "relation/third_time.h"
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_RESULTS 16384
 
@@ -45,7 +46,7 @@ static void note_results(struct columns *columns, const struct tc_value *v, unsi
         return;
     if (columns->made.n >= MAX_RESULTS)
         tc_map_clear(&columns->made);
-    if (tc_value_get(v, "tensor") && tc_requires_gradient(v))
+    if (tc_is_tensor(v) && tc_requires_gradient(v))
         tc_map_put(&columns->made, (uint64_t)tc_serial_of(v), made);
     for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n; i++)
         note_results(columns, &v->items[i], depth - 1, made);
@@ -131,7 +132,7 @@ static void column_judge(const struct tc_hearing *h)
         note_results(tc_hearing_state(h), value, 3, MADE_BY_MODEL);
         return;
     }
-    if (tc_value_get(call->self, "tensor"))
+    if (tc_is_tensor(call->self))
         operands[n++] = call->self;
     while (n < 2 && (v = tc_call_next_tensor(call, &pos)))
         operands[n++] = v;

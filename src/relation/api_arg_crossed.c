@@ -18,6 +18,7 @@
 #include "relation/third_time.h"
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_KNOWN 8192
 
@@ -109,11 +110,11 @@ static void crossed_judge(const struct tc_hearing *h)
         tc_map_clear(&crossed->meant);
         return;
     }
-    if (tc_value_get(call->self, "tensor"))
+    if (tc_is_tensor(call->self))
         operands[n++] = call->self;
     while (n < 3 && (operands[n] = tc_call_next_tensor(call, &pos)))
         n++;
-    if (!n || !tc_value_get(value, "tensor"))
+    if (!n || !tc_is_tensor(value))
         return;
     if (is_meant(crossed, operands[0]) || (n > 1 && is_meant(crossed, operands[1])) ||
         (n == 1 && has_new_one(operands[0], value)))

@@ -19,6 +19,7 @@
 #include "relation/third_time.h"
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_KNOWN 16384
 #define MAX_ROWS  128
@@ -60,7 +61,7 @@ static void ending_release(void *of_process)
 
 static bool is_several(const struct tc_value *v)
 {
-    return (tc_value_get(v, "tensor") || tc_value_get(v, "array")) && tc_value_get(v, "id");
+    return (tc_is_tensor(v) || tc_value_get(v, "array")) && tc_value_get(v, "id");
 }
 
 static struct stamp stamp_of(const struct ending *ending, const struct tc_value *v)

@@ -19,6 +19,7 @@
 #include "relation/one_claim.h"
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_KNOWN    4096
 #define MAX_ADAPTERS 64
@@ -206,7 +207,7 @@ static void merged_judge(const struct tc_hearing *h)
     struct merging *merging = tc_hearing_state(h);
     uint32_t pos = 0, n = 0;
 
-    if (tc_value_get(call->self, "tensor"))
+    if (tc_is_tensor(call->self))
         operands[n++] = call->self;
     while (n < 3 && (operands[n] = tc_call_next_tensor(call, &pos)))
         n++;
@@ -216,7 +217,7 @@ static void merged_judge(const struct tc_hearing *h)
             judge_merge(h, merging, sum, 1);
         return;
     }
-    if (!n || !tc_value_get(value, "tensor") || !tc_n_dimensions(value))
+    if (!n || !tc_is_tensor(value) || !tc_n_dimensions(value))
         return;
     if (call->role == TC_ROLE_LAYER) {
         const int64_t from = last_of(operands[0]), to = last_of(value);

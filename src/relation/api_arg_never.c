@@ -20,6 +20,7 @@
 
 #include "relation/operand.h"
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 /* Functions of one process that are followed, and results of them that are known. */
 #define MAX_FUNCTIONS 32
@@ -154,7 +155,7 @@ static void never_judge(const struct tc_hearing *h)
 {
     const struct tc_call *call = h->event->call;
 
-    if (!tc_value_get(call->end->value, "tensor"))
+    if (!tc_is_tensor(call->end->value))
         return;
     if (count_tensors(call) == 1)
         note_result(tc_hearing_state(h), call, call->end->value);

@@ -21,6 +21,7 @@
 #include "relation/third_time.h"
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_MASKS 256
 
@@ -121,8 +122,7 @@ static void on_operator(struct packing *packing, const struct tc_call *call)
     const int64_t n = tc_n_dimensions(value),
                   columns = n > 2 ? tc_size_of(value, (uint32_t)n - 1) : 0;
 
-    if (!is_square(value, columns) || tc_value_get(value, "summary") ||
-        !tc_value_get(other, "tensor"))
+    if (!is_square(value, columns) || tc_value_get(value, "summary") || !tc_is_tensor(other))
         return;
     if ((is_causal(packing, call->self, columns) && is_all(other)) ||
         (is_causal(packing, other, columns) && is_all(call->self)))

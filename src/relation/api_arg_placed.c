@@ -18,6 +18,7 @@
 #include "relation/third_time.h"
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_VIEWS 1024
 
@@ -113,9 +114,9 @@ static void on_operator(struct placing *placing, const struct tc_call *call,
     const struct tc_value *value = call->end->value, *other = tc_value_get(call->args, "other");
     const int64_t origin = origin_of(placing, call->self), n = tc_n_dimensions(value);
 
-    if (!tc_value_get(call->self, "tensor") || !tc_value_get(value, "tensor"))
+    if (!tc_is_tensor(call->self) || !tc_is_tensor(value))
         return;
-    if (tc_value_get(other, "tensor")) {
+    if (tc_is_tensor(other)) {
         if (tc_is_of_dtype(tc_value_get(value, "dtype"), "bool") && n >= 2 &&
             tc_size_of(value, (uint32_t)n - 1) == tc_size_of(value, (uint32_t)n - 2) &&
             origin == origin_of(placing, other) && is_given(root, origin))

@@ -17,6 +17,7 @@
 #include "relation/third_time.h"
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_KNOWN 4096
 
@@ -52,9 +53,8 @@ static bool is_in(const struct tc_map *map, const struct tc_value *tensor)
 
 static bool is_mask(const struct scoring *scoring, const struct tc_value *tensor)
 {
-    return tc_value_get(tensor, "tensor") &&
-           (tc_is_of_dtype(tc_value_get(tensor, "dtype"), "bool") ||
-            is_in(&scoring->masks, tensor));
+    return tc_is_tensor(tensor) && (tc_is_of_dtype(tc_value_get(tensor, "dtype"), "bool") ||
+                                    is_in(&scoring->masks, tensor));
 }
 
 static bool is_of_numbers(const struct tc_value *tensor)
@@ -75,9 +75,8 @@ static void on_operator(struct scoring *scoring, const struct tc_event *event)
         n++;
     if (n == 1 && is_mask(scoring, only) && !tc_value_get(call->args, "other"))
         tc_map_remember(&scoring->masks, MAX_KNOWN, (uint64_t)tc_serial_of(value), 1);
-    if (n == 2 && tc_value_get(other, "tensor") &&
-        is_mask(scoring, call->self) != is_mask(scoring, other) && tc_requires_gradient(value) &&
-        scoring->scores.n < MAX_KNOWN)
+    if (n == 2 && tc_is_tensor(other) && is_mask(scoring, call->self) != is_mask(scoring, other) &&
+        tc_requires_gradient(value) && scoring->scores.n < MAX_KNOWN)
         tc_spot_keep(&scoring->scores, value, tc_spot_of(event));
 }
 
@@ -122,7 +121,7 @@ static void scores_judge(const struct tc_hearing *h)
 
     if (call->role == TC_ROLE_STEP)
         tc_map_release_structs(&scoring->scores);
-    if (!tc_value_get(value, "tensor") || tc_value_get(call->ctx, "grad"))
+    if (!tc_is_tensor(value) || tc_value_get(call->ctx, "grad"))
         return;
     if (scoring->shares.n)
         note_uses(h, scoring);

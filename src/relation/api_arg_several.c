@@ -14,6 +14,7 @@
 #include "relation/third_time.h"
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_MADE 4096
 
@@ -41,7 +42,7 @@ static void note_made(struct several *several, const struct tc_event *event)
 {
     const struct tc_value *value = event->call->end->value;
 
-    if (!tc_value_get(value, "tensor") || tc_count_elements(tc_value_get(value, "shape")) != 1)
+    if (!tc_is_tensor(value) || tc_count_elements(tc_value_get(value, "shape")) != 1)
         return;
     if (several->made.n >= MAX_MADE)
         tc_map_release_structs(&several->made);

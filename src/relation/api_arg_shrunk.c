@@ -16,6 +16,7 @@
 #include "relation/third_time.h"
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 /* Of one process. */
 struct shrinking {
@@ -47,7 +48,7 @@ static void on_operator(struct shrinking *shrinking, const struct tc_event *even
     const struct tc_value *other = tc_value_get(call->args, "other");
     double factor;
 
-    if (!tc_value_get(other, "tensor") || tc_requires_gradient(call->self) ||
+    if (!tc_is_tensor(other) || tc_requires_gradient(call->self) ||
         tc_serial_of(call->self) != tc_serial_of(call->end->value) ||
         tc_count_elements(tc_value_get(call->self, "shape")) < 2 ||
         !tc_plain_number(other, &factor) || factor <= 0 || factor > 1)

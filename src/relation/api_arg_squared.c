@@ -21,6 +21,7 @@
 #include <math.h>
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_KNOWN 4096
 
@@ -50,7 +51,7 @@ static const struct factor *factor_of(const struct squaring *squaring,
 
 static bool is_several(const struct tc_value *tensor)
 {
-    return tc_value_get(tensor, "tensor") && tc_requires_gradient(tensor) &&
+    return tc_is_tensor(tensor) && tc_requires_gradient(tensor) &&
            tc_count_elements(tc_value_get(tensor, "shape")) > 1;
 }
 
@@ -100,7 +101,7 @@ static void on_tensors(struct squaring *squaring, const struct tc_value *a,
 
     if (of_a &&
         (b ? of_b && of_b->number == of_a->number
-           : !tc_value_get(value, "tensor") ||
+           : !tc_is_tensor(value) ||
                  !tc_operand_is_same_shape(tc_value_get(a, "shape"), tc_value_get(value, "shape"))))
         keep(squaring, value, *of_a);
 }

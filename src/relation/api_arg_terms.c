@@ -26,6 +26,7 @@
 
 #include "base/hash.h"
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 /* Terms of one loss, tensors of one call, and tensors of a process that are known. */
 #define MAX_TERMS   32
@@ -85,7 +86,7 @@ static void find_tensors(const struct tc_value *v, unsigned depth, struct tensor
 {
     if (!v || !depth || out->n == MAX_TENSORS)
         return;
-    if (tc_value_get(v, "tensor")) {
+    if (tc_is_tensor(v)) {
         out->items[out->n++] = v;
         return;
     }
@@ -305,7 +306,7 @@ static void follow_call(struct losses *losses, const struct tc_call *call)
 {
     struct tensors operands = {.n = 0}, results = {.n = 0};
 
-    if (tc_value_get(call->self, "tensor"))
+    if (tc_is_tensor(call->self))
         find_tensors(call->self, 1, &operands);
     find_tensors(call->args, 3, &operands);
     find_tensors(call->end->value, 3, &results);

@@ -15,6 +15,7 @@
 #include "relation/third_time.h"
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_KNOWN 8192
 
@@ -74,7 +75,7 @@ static void on_call(struct shifting *shifting, const struct tc_call *call)
     const bool is_scores = tc_is_of_dtype(tc_value_get(from, "dtype"), "float");
     uint64_t n = shifts_of(shifting, from);
 
-    if (!tc_value_get(value, "tensor") || key_of(value) == key_of(from))
+    if (!tc_is_tensor(value) || key_of(value) == key_of(from))
         return;
     n += is_scores ? tc_n_dimensions(from) > 2 && is_shift_of_scores(index) : is_shift(index);
     if (n)

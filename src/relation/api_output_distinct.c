@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 /* Longer lists are data. */
 #define MAX_SIZES 8
@@ -57,7 +58,7 @@ static bool is_no_data(const struct tc_value *v)
             is_size = v->items[i].kind == TC_VALUE_INT;
         return is_size;
     }
-    return !tc_value_get(v, "tensor") && !tc_value_get(v, "array") && !tc_value_get(v, "dict");
+    return !tc_is_tensor(v) && !tc_value_get(v, "array") && !tc_value_get(v, "dict");
 }
 
 static bool is_of_numbers(const struct tc_value *args)
@@ -75,8 +76,8 @@ static struct tc_str digest_of(const struct tc_call *call)
     const struct tc_value *value = call->end->value;
 
     if (call->self || (call->stage != TC_SYM_TRAINING && call->stage != TC_SYM_INIT) ||
-        tc_value_get(call->ctx, "grad") || !tc_value_get(value, "tensor") ||
-        tc_n_dimensions(value) > 1 || !is_of_numbers(call->args) || !tc_is_rich(value) ||
+        tc_value_get(call->ctx, "grad") || !tc_is_tensor(value) || tc_n_dimensions(value) > 1 ||
+        !is_of_numbers(call->args) || !tc_is_rich(value) ||
         tc_call_is_within(call, TC_ROLE_BACKWARD))
         return (struct tc_str){0};
     return tc_value_str(tc_value_get(value, "digest"));

@@ -17,6 +17,7 @@
 
 #include "relation/operand.h"
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 /* How many bits of a whole number each type keeps: its significand, as IEEE 754 has it. */
 static const struct {
@@ -72,7 +73,7 @@ static const struct tc_value *only_operand(const struct tc_call *call)
 {
     uint32_t pos = 0;
     const struct tc_value *first =
-        tc_value_get(call->self, "tensor") ? call->self : tc_call_next_tensor(call, &pos);
+        tc_is_tensor(call->self) ? call->self : tc_call_next_tensor(call, &pos);
 
     return tc_call_next_tensor(call, &pos) ? NULL : first;
 }

@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MIN_ROWS 4
 
@@ -40,7 +41,7 @@ static struct tc_str digest_in(const struct tc_value *v, unsigned depth)
 
     if (!v || !depth)
         return digest;
-    if (tc_value_get(v, "tensor"))
+    if (tc_is_tensor(v))
         return tells_enough(v) ? tc_value_str(tc_value_get(v, "digest")) : digest;
     for (uint32_t i = 0; v->kind == TC_VALUE_ARRAY && i < v->n && !digest.text; i++)
         digest = digest_in(&v->items[i], depth - 1);

@@ -19,6 +19,7 @@
 
 #include "base/hash.h"
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_BATCHES 65536
 
@@ -173,7 +174,7 @@ static void ratio_judge(const struct tc_hearing *h)
     if (call->is_root)
         ratios->asked = tc_serial_of(call->self);
     if (tc_is_training_forward(call)) {
-        if (!tc_value_get(value, "tensor") || tc_requires_gradient(value))
+        if (!tc_is_tensor(value) || tc_requires_gradient(value))
             ratios->learns = tc_serial_of(call->self);
         on_forward(ratios, call);
     } else if (!call->is_root) {

@@ -23,6 +23,7 @@
 #include "relation/third_time.h"
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_NUMBERS 4096
 #define MAX_SUMS    64
@@ -146,7 +147,7 @@ static void note_untaught(struct summing *summing, const struct tc_event *event,
     double term;
 
     do {
-        if (tc_value_get(operand, "tensor") && !tc_requires_gradient(operand) &&
+        if (tc_is_tensor(operand) && !tc_requires_gradient(operand) &&
             (spot = spot_of(&summing->weighed, operand)) &&
             tc_value_number(tc_value_get(operand, "value"), &term) && number_of(summing, loss)) {
             keep_sum(summing, event, spot,

@@ -24,6 +24,7 @@
 
 #include "base/map.h"
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 /* A row each: no call of the first role between one of the second and one of the third. */
 #define CLAIM(key_, what, from, to, expected_, seen_)                                             \
@@ -274,7 +275,7 @@ static void follow_kept(struct progress *progress, const struct tc_event *event)
     note_kept(progress, call->self);
     for (uint32_t pos = 0; (operand = tc_call_next_tensor(call, &pos));)
         note_kept(progress, operand);
-    if (tc_value_get(value, "tensor"))
+    if (tc_is_tensor(value))
         tc_map_remember(&progress->made, MAX_MADE, (uint64_t)tc_serial_of(value),
                         is_kept ? OF_GRADIENT : OF_CALL);
     if (call->role == TC_ROLE_BACKWARD)

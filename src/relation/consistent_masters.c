@@ -18,6 +18,7 @@
 #include "relation/operand.h"
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_COPIES 65536
 
@@ -119,7 +120,7 @@ static void on_call(const struct tc_hearing *h, struct copies *copies)
     struct copy *copy;
 
     if ((!copy_at(copies, to) && !tc_value_is(tc_value_get(to, "tensor"), "Parameter")) ||
-        !tc_value_get(value, "tensor"))
+        !tc_is_tensor(value))
         return;
     if (tc_serial_of(value) != tc_serial_of(to)) {
         if ((only = only_tensor(call)))

@@ -13,6 +13,7 @@
 #include "relation/one_claim.h"
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_DEPTH 10
 #define MIN_USED  2 /* parts from which on a checkpoint is one to go on from */
@@ -53,7 +54,7 @@ static void each_tensor(struct progress *progress, const struct tc_value *v, siz
 {
     if (!v || !depth)
         return;
-    if (tc_value_get(v, "tensor")) {
+    if (tc_is_tensor(v)) {
         visit(progress, (uint64_t)tc_serial_of(v), part);
         return;
     }

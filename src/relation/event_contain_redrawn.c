@@ -13,6 +13,7 @@
 #include "relation/one_claim.h"
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_WEIGHTS  4096
 #define MIN_ELEMENTS 16
@@ -34,9 +35,9 @@ static void on_rows(struct redrawing *redrawing, const struct tc_event *event)
 
     struct tc_place *place = tc_map_find(&redrawing->weights, (uint64_t)tc_serial_of(call->self));
 
-    if (place && tc_value_get(rows, "tensor"))
+    if (place && tc_is_tensor(rows))
         tc_place_of(event, place);
-    if (place || !tc_value_get(call->self, "tensor") || tc_n_dimensions(rows) < 2 ||
+    if (place || !tc_is_tensor(call->self) || tc_n_dimensions(rows) < 2 ||
         tc_value_get(rows, "constant") ||
         tc_count_elements(tc_value_get(rows, "shape")) < MIN_ELEMENTS ||
         tc_count_elements(tc_value_get(rows, "shape")) >=

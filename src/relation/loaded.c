@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 static bool is_tensor(const struct tc_value *value)
 {
-    return tc_value_get(value, "tensor") || tc_value_get(value, "array");
+    return tc_is_tensor(value) || tc_value_get(value, "array");
 }
 
 static bool is_number(const struct tc_value *value)

@@ -15,6 +15,7 @@
 #include "relation/asked_again.h"
 #include "relation/form.h"
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 /* ---- statements ---------------------------------------------------------------------------- */
 
@@ -312,7 +313,7 @@ static void note_answer(struct operand_state *s, const struct tc_event *event)
 
     if (tc_is_training_forward(event->call))
         tc_map_put(&s->trained, receiver_of(event, event->call), 1);
-    if (!tc_value_get(value, "tensor") || !tc_value_get(event->call->ctx, "grad") ||
+    if (!tc_is_tensor(value) || !tc_value_get(event->call->ctx, "grad") ||
         !tc_map_get(&s->trained, receiver_of(event, event->call), &ignored))
         return;
     tc_map_remember(&s->told, MAX_KEPT, object_of(event, value), 1);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_TENSORS 6
 #define MAX_PATH    64
@@ -80,7 +81,7 @@ static bool make_path(char out[MAX_PATH], const char *prefix, struct tc_str key)
 
 static bool read_tensor(struct tensor *t, const char *path, const struct tc_value *value)
 {
-    if (!tc_value_get(value, "tensor"))
+    if (!tc_is_tensor(value))
         return false;
     snprintf(t->path, sizeof(t->path), "%s", path);
     t->value = value;

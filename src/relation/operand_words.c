@@ -12,6 +12,7 @@
 
 #include "invariant/describe.h"
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 /* "args.input.dtype" is "dtype of input", "value.shape[1]" is "shape[1] of the result". */
 static void describe_path(const struct tc_strtab *symbols, tc_sym sym, struct tc_strbuf *out)
@@ -158,7 +159,7 @@ static void print_tensor(const struct tc_value *v, struct tc_strbuf *out)
 /* A tensor, or a scalar; false if it is neither. */
 static bool print_value(const struct tc_value *v, struct tc_strbuf *out)
 {
-    if (v && tc_value_get(v, "tensor"))
+    if (v && tc_is_tensor(v))
         print_tensor(v, out);
     else if (v && v->kind == TC_VALUE_BOOL)
         tc_strbuf_adds(out, v->boolean ? "True" : "False");
@@ -202,7 +203,7 @@ static void explain_is(const struct tc_strtab *symbols, const struct tc_event *e
         return;
     }
     tc_strbuf_adds(out, " is ");
-    if (!v || tc_value_get(v, "tensor") || !print_value(v, out))
+    if (!v || tc_is_tensor(v) || !print_value(v, out))
         tc_strbuf_adds(out, "another");
     tc_strbuf_adds(out, ", was ");
     describe_value(tc_strtab_text(symbols, p->to), out);
