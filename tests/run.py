@@ -118,7 +118,9 @@ def main():
         if lines := complaints(case, args.bin.resolve(), python, args.update):
             failed += 1
             print(f"{case}:", *lines, sep="\n", flush=True)
-    print(f"{len(cases)} cases, {failed} failed" + ("; if what is printed is right, --update writes it" if failed and not args.update else ""))
+    print(f"{len(cases)} cases, {failed} failed")
+    if failed and not args.update:
+        print("where what is printed is right, --update writes it")
     sys.exit(failed > 0 or not cases)
 
 

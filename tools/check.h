@@ -11,7 +11,8 @@
 enum check_fail_on {
     CHECK_FAIL_ON_ANY,
     CHECK_FAIL_ON_MULTI,
-    CHECK_FAIL_ON_LAW
+    CHECK_FAIL_ON_LAW,
+    CHECK_FAIL_ON_REMARK
 };
 
 struct check_options {

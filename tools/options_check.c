@@ -28,9 +28,10 @@ const struct tc_opt check_shared_options[] = {
                  NULL, "wandb mlflow tensorboard otel"),
     TC_OPT_SWITCH(FLAG, "no-html-report", 0, AT(no_html_report), "write no report.html"),
     TC_OPT_SWITCH(FLAG, "json", 0, AT(json), "findings and violations as JSON Lines on stdout"),
-    TC_OPT_VALUE(CHOICE, "fail-on", 0, "any|multi|law", AT(fail_on),
+    TC_OPT_VALUE(CHOICE, "fail-on", 0, "any|multi|law|remark", AT(fail_on),
                  "multi: only invariants of two or more pipelines fail the check; law: all but "
-                 "changed settings of the script do"),
+                 "changed settings of the script do; remark: what healthy runs break now and "
+                 "then does, too"),
     TC_OPT_SWITCH(FLAG, "strict", 0, AT(strict),
                   "exit with 3 if the trace leaves an invariant unchecked, or is damaged"),
     TC_OPT_SWITCH(FLAG, "exit-zero", 0, AT(exit_zero), "exit with 0 although there are violations"),

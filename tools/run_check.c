@@ -165,6 +165,8 @@ static void say_result(struct tc_app *app, const char *output_dir, const struct 
     if (r->n_settings)
         tc_strbuf_addf(&counts, ", of them %" PRIu64 " changed setting%s", r->n_settings,
                        r->n_settings == 1 ? "" : "s");
+    if (r->n_remarks)
+        tc_strbuf_addf(&counts, ", of them %" PRIu64 " in remarks", r->n_remarks);
     tc_strbuf_addf(&counts,
                    ", %" PRIu64 " passed, %" PRIu64 " not triggered, %" PRIu64 " unchecked",
                    r->n_passed, r->n_not_triggered, r->n_unchecked);

@@ -20,9 +20,10 @@ static bool is_unjudged(const struct tc_check_result *r)
 
 static uint64_t n_counted(const struct check_options *options, const struct tc_check_result *r)
 {
-    return options->fail_on == CHECK_FAIL_ON_MULTI ? r->n_multi_failed
-           : options->fail_on == CHECK_FAIL_ON_LAW ? r->n_failed - r->n_settings
-                                                   : r->n_failed;
+    return options->fail_on == CHECK_FAIL_ON_MULTI    ? r->n_multi_failed
+           : options->fail_on == CHECK_FAIL_ON_LAW    ? r->n_failed - r->n_settings - r->n_remarks
+           : options->fail_on == CHECK_FAIL_ON_REMARK ? r->n_failed
+                                                      : r->n_failed - r->n_remarks;
 }
 
 int verdict_exit_status(const struct check_options *options, const struct tc_check_result *r)

@@ -52,6 +52,7 @@ struct tc_check_set {
 struct tc_check_result {
     uint64_t n_invariants, n_failed, n_passed, n_not_triggered, n_unchecked;
     uint64_t n_settings;     /* of n_failed: no law broken, but a setting of the script changed */
+    uint64_t n_remarks;      /* of n_failed: laws that findings of the kind `remark` hold */
     uint64_t n_suppressed;   /* failed, but known and accepted: not among n_failed */
     uint64_t n_findings;     /* each with the violations of one cause */
     uint64_t n_multi_failed; /* failed invariants learned from at least two pipelines */

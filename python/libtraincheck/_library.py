@@ -48,7 +48,7 @@ class CheckSet(c.Structure):
 class CheckResult(c.Structure):
     _name_ = "tc_check_result"
     _fields_ = [*((name, c.c_uint64) for name in (
-        "n_invariants", "n_failed", "n_passed", "n_not_triggered", "n_unchecked", "n_settings", "n_suppressed", "n_findings",
+        "n_invariants", "n_failed", "n_passed", "n_not_triggered", "n_unchecked", "n_settings", "n_remarks", "n_suppressed", "n_findings",
         "n_multi_failed", "n_records", "n_calls", "n_windows", "json_bytes", "wall_ns")),
                 ("sets", CheckSet * 8), ("n_sets", c.c_size_t), ("n_runs", c.c_uint64),
                 ("n_runs_failed", c.c_uint64), ("exit_status", c.c_int), ("damaged", c.c_bool),

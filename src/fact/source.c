@@ -170,6 +170,11 @@ static bool follows(const struct tc_strtab *symbols, const struct tc_invariant *
     return tc_fact_follows(tc_invariant_fact(invariant), symbols, seen, share, from, to);
 }
 
+static bool is_doubtful(const struct tc_strtab *symbols, const struct tc_invariant *invariant)
+{
+    return tc_fact_doubt(tc_invariant_fact(invariant), symbols) >= TC_FACT_BITS_OF_CHANCE;
+}
+
 static bool is_of_size(const struct tc_invariant *invariant)
 {
     return tc_fact_is_of_size(tc_invariant_fact(invariant));
@@ -221,6 +226,7 @@ static const char *hint_of(const struct tc_strtab *symbols, const struct tc_inva
         .is_setting = is_setting,                                                             \
         .follows = follows,                                                                   \
         .is_of_size = is_of_size,                                                             \
+        .is_doubtful = is_doubtful,                                                           \
         .propose = propose_##form,                                                            \
         .key = key_##form,                                                                    \
         .holds = holds,                                                                       \

@@ -477,8 +477,26 @@ static bool says_a_law_or_value(const struct tc_finding *f)
     return false;
 }
 
-static bool is_remark(const struct tc_findings *findings, const struct tc_finding *f)
+/* Did one doubtful law break alone, and no edit of the script says why? */
+static bool is_in_doubt(const struct assigning *a, const struct tc_finding *f)
 {
+    const struct tc_violation *law = NULL;
+    size_t n_laws = 0;
+
+    for (size_t i = 0; i < f->n; i++)
+        if (!f->items[i]->is_setting) {
+            law = f->items[i];
+            n_laws++;
+        }
+    return n_laws == 1 && !f->departure && law->relation->is_doubtful &&
+           law->relation->is_doubtful(a->symbols, law->invariant);
+}
+
+static bool is_remark(const struct assigning *a, const struct tc_findings *findings,
+                      const struct tc_finding *f)
+{
+    if (is_in_doubt(a, f))
+        return true;
     if (!f->departure || says_a_law_or_value(f) || is_of_settings(f))
         return false;
     for (size_t i = 0; i < findings->n; i++)
@@ -489,13 +507,13 @@ static bool is_remark(const struct tc_findings *findings, const struct tc_findin
 }
 
 /* Remarks come late, those of settings last, else in the order in which they are. */
-static void put_in_order(struct tc_findings *findings)
+static void put_in_order(const struct assigning *a, struct tc_findings *findings)
 {
     struct tc_finding *all = tc_calloc(findings->n + 1, sizeof(*all));
     size_t n = 0;
 
     for (size_t i = 0; i < findings->n; i++)
-        findings->items[i].is_remark = is_remark(findings, &findings->items[i]);
+        findings->items[i].is_remark = is_remark(a, findings, &findings->items[i]);
     memcpy(all, findings->items, findings->n * sizeof(*all));
     for (unsigned late = 0; late < 3; late++)
         for (size_t i = 0; i < findings->n; i++)
@@ -529,7 +547,7 @@ void tc_findings_make(struct tc_findings *out, struct tc_violation *const *viola
     for (size_t i = 0; i < groups.n; i++)
         if (!is_taken[i])
             add_finding(out, &a, i, is_taken);
-    put_in_order(out);
+    put_in_order(&a, out);
     tc_free(is_taken);
     tc_free(a.runs);
     tc_free(a.departures);

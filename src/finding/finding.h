@@ -8,7 +8,8 @@
  * finding. An edit of which nothing tells but the sources has no sentence of its own: the violation
  * that says most leads. A finding of an edit that broke no more than how often or in which order
  * something is called is a remark where another finding of the run says more. Violations that lie
- * behind no departure are findings by their groups (check/group.h).
+ * behind no departure are findings by their groups (check/group.h). One that healthy runs break now
+ * and then is a remark where it is alone.
  */
 #ifndef TC_FINDING_FINDING_H
 #define TC_FINDING_FINDING_H

@@ -240,6 +240,8 @@ struct tc_relation {
      * to 1. NULL: it never does. */
     bool (*follows)(const struct tc_strtab *symbols, const struct tc_invariant *invariant,
                     tc_sym seen, double share, double from, double to);
+    /* Does a healthy run break such an invariant now and then? NULL: no. */
+    bool (*is_doubtful)(const struct tc_strtab *symbols, const struct tc_invariant *invariant);
     /* May another size of what the call is given break the invariant? NULL: never. */
     bool (*is_of_size)(const struct tc_invariant *invariant);
 

@@ -20,6 +20,7 @@ static struct tc_json *counts(const struct tc_check_result *result)
     tc_json_set_number(object, "findings", (double)result->n_findings);
     tc_json_set_number(object, "failed", (double)result->n_failed);
     tc_json_set_number(object, "settings", (double)result->n_settings);
+    tc_json_set_number(object, "remarks", (double)result->n_remarks);
     tc_json_set_number(object, "passed", (double)result->n_passed);
     tc_json_set_number(object, "not_triggered", (double)result->n_not_triggered);
     tc_json_set_number(object, "unchecked", (double)result->n_unchecked);

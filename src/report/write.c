@@ -100,6 +100,17 @@ static size_t set_apart(const struct tc_suppressions *suppressions,
     return kept;
 }
 
+/* Of laws: a changed setting is counted as one. */
+static uint64_t count_remarks(const struct tc_findings *findings)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < findings->n; i++)
+        for (size_t k = 0; findings->items[i].is_remark && k < findings->items[i].n; k++)
+            n += !findings->items[i].items[k]->is_setting;
+    return n;
+}
+
 void tc_report_input_make(struct tc_report_input *input, const struct tc_check_config *config,
                           const struct tc_engine *engine, const struct tc_strtab *symbols,
                           const struct tc_suppressions *suppressions,
@@ -125,6 +136,7 @@ void tc_report_input_make(struct tc_report_input *input, const struct tc_check_c
     result->n_failed = result->n_passed = result->n_not_triggered = result->n_unchecked = 0;
     result->n_suppressed = result->n_multi_failed = result->n_settings = 0;
     result->n_findings = input->findings.n;
+    result->n_remarks = count_remarks(&input->findings);
     result->n_invariants = tc_engine_count(engine);
     for (size_t i = 0; i < result->n_invariants; i++) {
         const struct tc_judgement *j = tc_engine_judgement(engine, i);

@@ -42,7 +42,7 @@ class Run(unittest.TestCase):
                          [f"{self.folder / name}:" for name in ("b-other", "c-raises", "d-exits")])
         for told in ("\n-three\n+two\n", "\nUnicodeDecodeError: ", "\n-0\n+4\n"):
             self.assertIn(told, p.stdout)
-        self.assertTrue(p.stdout.endswith("\n5 cases, 3 failed\n"), p.stdout)
+        self.assertTrue(p.stdout.endswith("\n5 cases, 3 failed\nwhere what is printed is right, --update writes it\n"), p.stdout)
 
     def test_some_cases(self):
         p = self.run_cases(self.folder / "a-good", self.folder / "e-good")

@@ -26,8 +26,9 @@ for i in range(20):
 ZERO, ROLL, CLIP, ITEM = "    optimizer.zero_grad()\n", "    batch = torch.roll(data, 1)\n", "    norm = clip(net, 1.0)\n", "    log(torch.item(loss))\n"
 
 
-def write(folder, script=SCRIPT, steps=20, skips=None, frozen=False, **process):
-    """What the lines of the script call, from the first step on; skips: (a part of a line, the step from which on it is skipped)."""
+def write(folder, script=SCRIPT, steps=20, skips=None, frozen=False, quiet=20, **process):
+    """What the lines of the script call, from the first step on; skips: (a part of a line, the step from which on it is skipped). From
+    step quiet on the optimizer changes one variable and not two."""
     t = Trace(folder, **process)
     t.write({"type": "source", "at": "train.py", "digest": hashlib.sha256(script.encode()).hexdigest()[:16], "text": script})
     net = t.net("w", "b")
@@ -45,7 +46,7 @@ def write(folder, script=SCRIPT, steps=20, skips=None, frozen=False, **process):
             elif "backward" in line:
                 t.backward(net, at=at)
             elif "optimizer.step" in line:
-                t.step(optimizer, at=at, changes=[] if frozen else None)
+                t.step(optimizer, at=at, changes=[] if frozen else net.parameters[:1] if i >= quiet else None)
             elif "clip(" in line:
                 t.op("torch.nn.utils.clip_grad_norm_", role="clip", at=at, args={"max_norm": float(re.search(r", ([\d.]+)\)", line)[1])})
             elif "torch.roll" in line:
@@ -113,6 +114,18 @@ class Finding(runs.Case):
         (finding,) = self.findings("run")
         self.assertEqual((finding["kind"], finding["step"]), ("violation", 17))
         self.assertNotIn("healthy_run", finding)
+
+    def test_what_healthy_runs_break_now_and_then(self):
+        """A gradient may be too small to change a bias. It is a remark if nothing else broke, and no edit explains it."""
+        write(self.work / "run", quiet=15)
+        self.text = runs.run("check", "run", "-i", "own.jsonl", "-o", "report", cwd=self.work, code=0).stdout
+        (finding,) = runs.json_lines(self.work / "report" / "findings.jsonl")
+        self.assertEqual((finding["kind"], finding["n_violations"]), ("remark", 1))
+        self.assertTrue(self.text.startswith("also: "), self.text)
+        for fails, code in ("law", 0), ("remark", 1):
+            runs.run("check", "run", "-i", "own.jsonl", "-o", "report", "--overwrite", "--fail-on", fails, cwd=self.work, code=code)
+        write(self.work / "two", quiet=15, skips=("torch.roll", 17))
+        self.assertNotIn("remark", [f["kind"] for f in self.findings("two")])
 
     def test_an_edit_of_which_no_call_tells(self):
         """As of a number of Python: what was edited leads all the same."""
