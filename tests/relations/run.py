@@ -163,7 +163,7 @@ def run_case(case, bin_dir, work, update=False):
 def check(bin_dir, trace, invariants):
     """Violations of a check whose exit status says whether there are any."""
     output = pathlib.Path(f"{trace}.check")
-    p = run_tool(bin_dir / "traincheck-check", "-q", trace, "-i", invariants, "-o", output, codes=(0, 1, 3))
+    p = run_tool(bin_dir / "traincheck-check", "-q", "--fail-on", "remark", trace, "-i", invariants, "-o", output, codes=(0, 1, 3))
     violations = json_lines(output / "violations.jsonl")
     if (p.returncode == 1) != bool(violations):  # 3: none of them was judged
         raise Failure(f"{trace.name}: {len(violations)} violations, but exit status {p.returncode}")
