@@ -8,11 +8,12 @@
  *
  * By values: a loss that is a mean over labels which are not ignored was divided by their number,
  * and so was one that the script divides by a whole number; what it is multiplied by counts
- * against that. A loss has two numbers: by how much it was divided in all, and by how many labels.
- * An example for each step of two backwards or more of one line, and for each step of all ranks,
- * whose losses were divided by numbers of labels. It is broken from the third in a row on in which
- * both numbers of one loss are twice those of another: weights of the script's own change the
- * first, and its number of labels undoes the second.
+ * against that. So does a factor that is one, or the number of ranks, divided by a count. A loss
+ * has two numbers: by how much it was divided in all, and by how many labels. An example for each
+ * step of two backwards or more of one line, and for each step of all ranks, whose losses were
+ * divided by numbers of labels. It is broken from the third in a row on in which both numbers of
+ * one loss are twice those of another: weights of the script's own change the first, and its number
+ * of labels undoes the second.
  */
 #include "relation/one_claim.h"
 #include "relation/rows_padded.h"
@@ -42,6 +43,7 @@ struct spread {
 /* Of one process. */
 struct losses {
     struct tc_map numbers; /* serial → struct weight * */
+    struct tc_map factors; /* serial of a number that was divided by a count → that count */
     struct spread spread;  /* the backwards since the last step */
     uint64_t n_uneven;     /* steps in a row, by their micro-batches */
     tc_sym line;           /* of these backwards */
@@ -67,7 +69,10 @@ static void weighed_release(void *state)
 
 static void losses_release(void *of_process)
 {
-    tc_map_release_structs(&((struct losses *)of_process)->numbers);
+    struct losses *losses = of_process;
+
+    tc_map_release_structs(&losses->numbers);
+    tc_map_release(&losses->factors);
 }
 
 /* ---- numbers ------------------------------------------------------------------------------- */
@@ -94,21 +99,43 @@ static struct weight weight_of(const struct losses *losses, const struct tc_valu
     return known ? *known : unweighed;
 }
 
+static bool is_count(double number)
+{
+    return number >= 2 && tc_is_near(round(number), number);
+}
+
+/* A line divides a number by a count, as for "loss * (1 / count)". */
+static void on_factor(struct losses *losses, const struct tc_call *call)
+{
+    const struct tc_value *value = call->end->value;
+    double number = 1, count, factor;
+
+    tc_value_number(tc_value_get(call->args, "other"), &number);
+    if (tc_plain_number(call->self, &count) && is_count(count) && tc_value_get(value, "tensor") &&
+        tc_plain_number(value, &factor) && tc_is_near(number / count, factor))
+        tc_map_remember(&losses->factors, MAX_NUMBERS, (uint64_t)tc_serial_of(value),
+                        (uint64_t)round(count));
+}
+
 /* What a line makes of one number and of another that takes no gradient: it divides or multiplies,
  * or it adds, which leaves the weight. */
-static struct weight scaled(struct weight weight, const struct tc_value *from, double by,
-                            const struct tc_value *to)
+static struct weight scaled(const struct losses *losses, const struct tc_value *from,
+                            const struct tc_value *other, const struct tc_value *to)
 {
-    double a, b;
+    struct weight weight = weight_of(losses, from);
+    uint64_t count = 1;
+    double a, b, by;
 
-    if (!tc_value_number(tc_value_get(from, "value"), &a) ||
+    if (!tc_plain_number(other, &by) || !tc_value_number(tc_value_get(from, "value"), &a) ||
         !tc_value_number(tc_value_get(to, "value"), &b) || by <= 0)
         return weight;
     if (tc_is_near(a / by, b)) {
         weight.in_all *= by;
-        weight.labels *= by >= 2 && tc_is_near(round(by), by) ? by : 1;
+        weight.labels *= is_count(by) ? by : 1;
     } else if (tc_is_near(a * by, b)) {
+        tc_map_get(&losses->factors, (uint64_t)tc_serial_of(other), &count);
         weight.in_all /= by;
+        weight.labels *= (double)count;
     }
     return weight;
 }
@@ -129,12 +156,16 @@ static void on_number(struct losses *losses, const struct tc_event *event)
     struct weight weight = weight_of(losses, from);
     double by;
 
+    if (!tc_n_dimensions(value) && !tc_requires_gradient(value))
+        on_factor(losses, call);
     if (!tc_is_loss_value(value) || !tc_value_get(value, "value"))
         return;
     if (call->role == TC_ROLE_FUNCTION && tc_value_get(call->args, "target"))
         weight.in_all = weight.labels = count_labels(call);
     else if (tc_plain_number(other, &by))
-        weight = scaled(weight, from, by, value);
+        weight = scaled(losses, from, other, value);
+    else if (tc_requires_gradient(other) && tc_plain_number(from, &by))
+        weight = scaled(losses, other, from, value);
     else if (tc_requires_gradient(other) && weight.labels <= 1) /* a sum of two terms */
         weight = weight_of(losses, other);
     if (weight.in_all == 1 && weight.labels == 1)
