@@ -15,6 +15,9 @@
 #include "base/vec.h"
 #include "trace/zio.h"
 
+/* Of the lines: growing, they are copied. Memory that nobody has written to costs nothing. */
+#define FIRST_SIZE (2 * TC_FRAME_SIZE)
+
 struct tc_writer {
     int fd; /* -1: closed by another hand, and gone */
     dev_t device;
@@ -93,6 +96,7 @@ enum tc_status tc_writer_open(const char *path, struct tc_writer **out, struct t
     writer->inode = info.st_ino;
     writer->path = tc_strdup(path);
     writer->zio = tc_zio_new();
+    tc_strbuf_reserve(&writer->lines, FIRST_SIZE);
     *out = writer;
     return TC_OK;
 }
@@ -189,20 +193,32 @@ enum tc_status tc_writer_tick(struct tc_writer *writer, uint64_t now_ns, struct 
     return is_due || writer->packed_lines ? tc_writer_flush(writer, err) : TC_OK;
 }
 
-/* A line that does not fit begins a frame of its own. */
-enum tc_status tc_writer_add(struct tc_writer *writer, const char *lines, size_t size,
-                             uint64_t now_ns, struct tc_error *err)
+struct tc_strbuf *tc_writer_lines(struct tc_writer *writer, uint64_t now_ns)
 {
-    enum tc_status status = tc_writer_tick(writer, now_ns, err);
-
-    if (size && !waiting(writer))
+    if (!waiting(writer))
         writer->since_ns = now_ns;
-    tc_strbuf_add(&writer->lines, lines, size);
+    return &writer->lines;
+}
+
+/* A line that does not fit begins a frame of its own. */
+enum tc_status tc_writer_added(struct tc_writer *writer, uint64_t now_ns, struct tc_error *err)
+{
+    enum tc_status status = TC_OK;
+
     while (status == TC_OK && waiting(writer) >= TC_FRAME_SIZE) {
         status = flush_frame(writer, err);
         writer->since_ns = now_ns;
     }
     return status;
+}
+
+enum tc_status tc_writer_add(struct tc_writer *writer, const char *lines, size_t size,
+                             uint64_t now_ns, struct tc_error *err)
+{
+    enum tc_status status = tc_writer_tick(writer, now_ns, err);
+
+    tc_strbuf_add(tc_writer_lines(writer, now_ns), lines, size);
+    return status == TC_OK ? tc_writer_added(writer, now_ns, err) : status;
 }
 
 bool tc_writer_may_recover(const struct tc_writer *writer)

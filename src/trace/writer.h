@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
 #include <traincheck/error.h>
 
 #define TC_FRAME_SIZE   ((size_t)1 << 20) /* bytes of JSON */
@@ -26,6 +27,12 @@ enum tc_status tc_writer_open(const char *path, struct tc_writer **out, struct t
 /* Whole lines, each ending in '\n'. Lines longer than a frame get a frame of their own. */
 enum tc_status tc_writer_add(struct tc_writer *writer, const char *lines, size_t size,
                              uint64_t now_ns, struct tc_error *err);
+/*
+ * The same in three parts, for lines that are made in their place: tick, then append whole lines to
+ * what this returns, then tc_writer_added. What stands there already is not to be touched.
+ */
+struct tc_strbuf *tc_writer_lines(struct tc_writer *writer, uint64_t now_ns);
+enum tc_status tc_writer_added(struct tc_writer *writer, uint64_t now_ns, struct tc_error *err);
 /* Close the open frame if it is due at now_ns. */
 enum tc_status tc_writer_tick(struct tc_writer *writer, uint64_t now_ns, struct tc_error *err);
 /* Close the open frame now. */

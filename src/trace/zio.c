@@ -16,6 +16,10 @@
  */
 #define MAX_PACKED ZSTD_compressBound(TC_ZIO_MAX_FRAME)
 
+/* Of TC_ZIO_LEVEL: with fewer places to look a text up the nearest is found, which is most like it.
+ */
+#define HASH_LOG 12
+
 struct tc_zio {
     ZSTD_CCtx *pack; /* NULL until needed */
     ZSTD_DCtx *unpack;
@@ -53,6 +57,8 @@ static ZSTD_CCtx *pack_context(struct tc_zio *zio)
         tc_out_of_memory();
     ZSTD_CCtx_setParameter(zio->pack, ZSTD_c_compressionLevel, zio->level);
     ZSTD_CCtx_setParameter(zio->pack, ZSTD_c_checksumFlag, 1);
+    if (zio->level == TC_ZIO_LEVEL)
+        ZSTD_CCtx_setParameter(zio->pack, ZSTD_c_hashLog, HASH_LOG);
     return zio->pack;
 }
 

@@ -21,7 +21,7 @@ import torch.nn.functional as F
 ROUNDS, CALLS, CALLS_OF_SCRIPT = 60, 250, 30
 FEW = 5
 NUMPY, SCRIPT, BESIDE = "function of numpy: numpy.mean", "function of the script", "operator beside forwards: x + x"
-WRITE_S = 0.3  # the writing thread has nothing left to do
+WRITE_S = 0.7  # a frame is packed, and the writing thread has nothing left to do
 
 
 def own(x):

@@ -41,9 +41,8 @@ struct sink {
     pthread_t thread;
     struct tc_sink_config config;
     struct tc_writer *writer;
-    struct tc_strbuf lines;  /* not yet fetched */
-    size_t room;             /* bytes that may be added to them without a further look */
-    struct tc_strbuf digits; /* what is being written */
+    struct tc_strbuf lines; /* not yet fetched */
+    size_t room;            /* bytes that may be added to them without a further look */
     struct tc_held held_lines;
     bool held, open, stopping, failed;
     uint64_t retry_ns, retry_at_ns; /* 0: the last write succeeded; lines wait meanwhile */
@@ -148,7 +147,7 @@ static void serve(struct tc_strbuf *mine)
     sink.busy = true;
     pthread_mutex_unlock(&sink.lock);
     if (may_write)
-        status = tc_write_out(sink.writer, &sink.digits, mine, flush, &err);
+        status = tc_write_out(sink.writer, mine, flush, &err);
     tc_strbuf_reset(mine);
     lock();
     if (may_write)
@@ -504,7 +503,7 @@ static void drain(void)
 
     tc_reached_fetched(&sink.reached, &sink.lines, sink.stats.records);
     for (unsigned i = 0; !sink.failed && i < LAST_TRIES; i++) {
-        settle(tc_write_out(sink.writer, &sink.digits, &sink.lines, true, &err), &err);
+        settle(tc_write_out(sink.writer, &sink.lines, true, &err), &err);
         tc_strbuf_reset(&sink.lines); /* the writer has them */
         if (!sink.retry_ns)
             break;
@@ -557,7 +556,6 @@ void tc_sink_close(void)
     close_writer();
     count_missing();
     tc_strbuf_release(&sink.lines);
-    tc_strbuf_release(&sink.digits);
     tc_held_release(&sink.held_lines);
 }
 
@@ -566,7 +564,6 @@ void tc_sink_abandon(void)
     if (sink.writer)
         tc_writer_abandon(sink.writer);
     tc_strbuf_release(&sink.lines);
-    tc_strbuf_release(&sink.digits);
     tc_held_release(&sink.held_lines);
     memset(&sink, 0, sizeof(sink));
 }

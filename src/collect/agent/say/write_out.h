@@ -8,9 +8,8 @@
 #include "base/strbuf.h"
 #include "trace/writer.h"
 
-/* Hand all lines to the writer, which flushes them or waits for more. digits: a buffer that is kept
- * from one time to the next. */
-enum tc_status tc_write_out(struct tc_writer *writer, struct tc_strbuf *digits,
-                            const struct tc_strbuf *lines, bool flush, struct tc_error *err);
+/* Hand all lines to the writer, which flushes them or waits for more. */
+enum tc_status tc_write_out(struct tc_writer *writer, const struct tc_strbuf *lines, bool flush,
+                            struct tc_error *err);
 
 #endif /* TC_COLLECT_WRITE_OUT_H */
