@@ -13,8 +13,8 @@ struct infer_options {
     struct tc_opt_list enable, disable;
     const char *output, *evidence, *failed, *profile;
     unsigned min_support, min_pipelines, jobs, verbose;
-    bool specific, keep_implied, no_excerpts, no_evidence, diff, json, list_relations, overwrite,
-        progress, quiet;
+    bool specific, lean, keep_implied, no_excerpts, no_evidence, diff, json, list_relations,
+        overwrite, progress, quiet;
 };
 
 extern const struct tc_opt_tool infer_tool;

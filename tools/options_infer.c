@@ -30,6 +30,9 @@ static const struct tc_opt options[] = {
                  "pipelines it needs (default: as each relation asks)"),
     TC_OPT_SWITCH(FLAG, "specific", 0, AT(specific),
                   "all traces are runs of one script: learn its own settings, too"),
+    TC_OPT_SWITCH(FLAG, "lean", 0, AT(lean),
+                  "with --specific: leave out calls that tell little, so that a run traced with "
+                  "-i FILE has about half of the records"),
     TC_OPT_SWITCH(FLAG, "keep-implied", 0, AT(keep_implied),
                   "also write invariants that others imply"),
     TC_OPT_SWITCH(
@@ -76,6 +79,7 @@ const struct tc_opt_tool infer_tool = {
              "--diff FILE FILE [--json]",
     .examples = "  traincheck-infer traincheck_train_*/ -o invariants.jsonl\n"
                 "  traincheck-infer --specific run1 run2 --profile - | less\n"
+                "  traincheck-infer --specific --lean run1 run2 -o lean.jsonl\n"
                 "  traincheck-infer --specific --add run3 -o invariants.jsonl\n"
                 "  traincheck-infer --diff before.jsonl after.jsonl\n"
                 "  traincheck-infer --evidence part1.tce node1/trace_a node1/trace_b\n",

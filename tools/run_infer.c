@@ -159,6 +159,7 @@ static struct tc_infer_config make_config(struct tc_app *app, const struct infer
         .min_pipelines = options->min_pipelines,
         .jobs = options->jobs,
         .specific = options->specific,
+        .lean = options->lean,
         .keep_implied = options->keep_implied,
         .no_excerpts = options->no_excerpts,
         .no_evidence = options->no_evidence,
@@ -192,6 +193,20 @@ static enum tc_status check_add(const struct infer_options *options, struct tc_e
                             options->traces.items[0]);
     if (!tc_fs_exists(options->output))
         return tc_error_set(err, TC_E_NOTFOUND, "%s: no such file to add to", options->output);
+    return TC_OK;
+}
+
+static enum tc_status check_lean(const struct infer_options *options, struct tc_error *err)
+{
+    if (!options->lean)
+        return TC_OK;
+    if (!options->specific || options->evidence)
+        return tc_error_set(err, TC_E_USAGE,
+                            "--lean is for the invariants of one script: give --specific, and no "
+                            "--evidence");
+    if (options->add.n)
+        return tc_error_set(err, TC_E_USAGE,
+                            "--lean beside --add: the file says itself what it leaves out");
     return TC_OK;
 }
 
@@ -247,6 +262,8 @@ enum tc_status infer_run(struct tc_app *app, void *options_, struct tc_error *er
     if (options->traces.n == 0 && options->add.n == 0)
         return tc_error_set(err, TC_E_USAGE, "no trace folder given");
     enum tc_status status = check_add(options, err);
+    if (status == TC_OK)
+        status = check_lean(options, err);
     if (status == TC_OK)
         status = find_traces(&options->traces, err);
     if (status == TC_OK)

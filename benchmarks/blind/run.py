@@ -13,6 +13,7 @@ one       learned from one run of the healthy script
 two       learned from two runs of it, the second with another seed
 specific  as two, with --specific: all traces are runs of one script; specific-one has only the first, specific-three
           a third with one more seed (only when --modes asks for it)
+lean      as specific, with --lean: all traces are judged without the calls that it leaves out (only when --modes asks for it)
 shipped   the invariants that come with the tools (@all)
 
 found   the check of the broken script has violations
@@ -41,7 +42,7 @@ MODES = ("one", "two", "specific-one", "specific", "shipped")
 SEEDS = {"second": 11, "third": 23, "other": 37, "4x": 41, "10x": 43}
 LONGER = {"4x": 4, "10x": 10}  # runs of benchmarks/ledger alone, with so many times the steps
 RUNS = ("default", *(run for run in SEEDS if run not in LONGER))
-LEARNED_FROM = {"shipped": 0, "one": 1, "specific-one": 1, "two": 2, "specific": 2, "specific-three": 3}  # of RUNS, the first
+LEARNED_FROM = {"shipped": 0, "one": 1, "specific-one": 1, "two": 2, "specific": 2, "lean": 2, "specific-three": 3}  # of RUNS, the first
 RATE = re.compile(r"\b(initial_)?lr\b")
 
 
@@ -101,7 +102,8 @@ def learn(tools, mode, script, runs):
     if not learned:
         return "@all", ()
     out = tools.work / "invariants" / f"blind-{mode}-{script.name}.jsonl"
-    tools.infer([runs[r] for r in learned], out, ["--specific"] if mode.startswith("specific") else [])
+    options = {"one": [], "two": [], "lean": ["--specific", "--lean"]}.get(mode, ["--specific"])
+    tools.infer([runs[r] for r in learned], out, options)
     return out, learned
 
 

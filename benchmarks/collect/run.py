@@ -13,6 +13,7 @@ Modes:
   full      everything
   no-content: the same with --content off
   selective 100 invariants, about variables too, learned from a full trace of the same program
+  lean      the invariants of infer --specific --lean, of one full trace; not unless asked for
   sampled   one step in ten
   budget    --budget 2%: it holds for all steps together, as the median one is left out
   again     the plain run once more: what chance makes of a ratio on this machine
@@ -41,7 +42,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = {"cnn": 60, "gpt": 100, "resnet": 40, "lstm": 300, "vae": 400, "ddp": 100, "small": 2000}
 # Those of programs/device.py, on an accelerator: not unless asked for (device.sh asks for all).
 ON_DEVICE = {"resnet50": 40, "gpt2": 40, "gpt2-compiled": 40, "llama1b": 30}
-MODES = ("full", "selective", "sampled", "budget", "again", "no-content", "upstream", "upstream-selective", "no-operators")
+MODES = ("full", "selective", "sampled", "budget", "again", "no-content", "upstream", "upstream-selective", "no-operators", "lean")
 WARM_UP = 10  # steps left out of the figures: as many as a budget leaves out of its own
 N_INVARIANTS = 100
 
@@ -133,12 +134,20 @@ class Program:
             self._learn(selection)
         return self._traced("selective", "-i", selection)
 
-    def _learn(self, selection):
-        learned = self.work / "learned.jsonl"
+    def lean(self):
+        selection = self.work / "lean.jsonl"
+        if not selection.exists():
+            self._infer(selection, "--specific", "--lean")
+        return self._traced("lean", "-i", selection)
+
+    def _infer(self, out, *options):
         if not (self.work / "full").exists():
             self.full()
-        self._execute([self.arguments.bin / "traincheck-infer", "-q", "-o", learned, "--keep-implied",
-                       self.work / "full"])
+        self._execute([self.arguments.bin / "traincheck-infer", "-q", "-o", out, *options, self.work / "full"])
+
+    def _learn(self, selection):
+        learned = self.work / "learned.jsonl"
+        self._infer(learned, "--keep-implied")
         head, *lines = learned.read_text().splitlines()
         lines = spread(lines, lambda line: json.loads(line)["relation"])
         selection.write_text("\n".join([head, *lines]) + "\n")

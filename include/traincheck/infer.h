@@ -33,6 +33,7 @@ struct tc_infer_config {
     bool selective;         /* with specific: learn from traces of collect -i as far as they go */
     bool no_evidence; /* with specific: what a later run is added to is not put into the file */
     bool adds;        /* to the evidence that output keeps; what is accepted there stays */
+    bool lean;        /* with specific: leave out what tells little, also when traced with it */
     const char *date; /* with adds: "2026-11-28" */
     bool no_excerpts; /* with specific: what the healthy runs did is not put beside them */
     /* What is written to "-". */

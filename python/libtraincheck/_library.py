@@ -66,7 +66,7 @@ class InferConfig(c.Structure):
     _fields_ = [("traces", TEXTS), ("n_traces", c.c_size_t), ("validate", TEXTS), ("n_validate", c.c_size_t),
                 ("output", c.c_char_p), ("evidence", c.c_char_p), ("failed", c.c_char_p), ("profile", c.c_char_p), ("enable", TEXTS),
                 ("n_enable", c.c_size_t), ("disable", TEXTS), ("n_disable", c.c_size_t), ("min_support", c.c_uint),
-                ("min_pipelines", c.c_uint), ("jobs", c.c_uint), *((name, c.c_bool) for name in ("specific", "keep_implied", "selective", "no_evidence", "adds")),
+                ("min_pipelines", c.c_uint), ("jobs", c.c_uint), *((name, c.c_bool) for name in ("specific", "keep_implied", "selective", "no_evidence", "adds", "lean")),
                 ("date", c.c_char_p), ("no_excerpts", c.c_bool),
                 ("write", FOUND), ("progress", PROGRESS), ("context", c.c_void_p)]
 

@@ -8,7 +8,10 @@
  */
 #include "check/coverage.h"
 
+#include <string.h>
+
 #include "relation/interest.h"
+#include "trace/role.h"
 
 /* Of one process, as far as its records have been read. */
 struct answers {
@@ -45,8 +48,9 @@ static void collect_needs(struct tc_coverage *coverage, const struct tc_invarian
 /* What says that something of a process cannot be known only ever gets more. */
 static size_t count_facts(const struct tc_coverage *coverage, const struct tc_process *process)
 {
-    return (process->selection != NULL) + (tc_coverage_lacks(process) & coverage->needs ? 1 : 0) +
-           process->hides_owners + (process->missing ? tc_strtab_count(process->missing) : 0);
+    return (process->selection != NULL) + (process->left_out != NULL) +
+           (tc_coverage_lacks(process) & coverage->needs ? 1 : 0) + process->hides_owners +
+           (process->missing ? tc_strtab_count(process->missing) : 0);
 }
 
 /* What the collector was not asked for was not collected, and so it is not missing. */
@@ -61,6 +65,43 @@ static bool lacks_needs(const struct tc_process *process, unsigned needs, struct
             return true;
         }
     return false;
+}
+
+/* Was it learned from runs that lacked these calls as well? */
+static bool knows(const struct tc_invariant *invariant, const struct tc_strtab *left_out)
+{
+    const struct tc_strtab *own = invariant->file ? invariant->file->left_out : NULL;
+
+    for (tc_sym i = 0; own && i < tc_strtab_count(left_out); i++)
+        if (tc_strtab_find(own, tc_strtab_text(left_out, i), tc_strtab_size(left_out, i)) ==
+            TC_NO_SYM)
+            return false;
+    return own;
+}
+
+static bool needs_spare_role(const struct tc_interest *needed)
+{
+    for (unsigned role = 0; role < TC_N_ROLES; role++) {
+        const char *text = tc_role_text((enum tc_role)role);
+        if (tc_role_has((enum tc_role)role, TC_TRAIT_SPARE) &&
+            tc_strtab_find(needed->roles, text, strlen(text)) != TC_NO_SYM)
+            return true;
+    }
+    return false;
+}
+
+/* What a fact reads besides what it names nobody lists: it is judged as it was learned. */
+static bool misses_left_out(const struct tc_process *process, const struct tc_invariant *invariant,
+                            const struct tc_interest *needed, struct tc_strbuf *why)
+{
+    if (!process->left_out || knows(invariant, process->left_out))
+        return false;
+    if (!tc_interest_is_in(needed, process->left_out, why) && !tc_invariant_fact(invariant) &&
+        !needs_spare_role(needed) && !(invariant->needs & TC_NEED_BIT(TC_NEED_OPERATORS)))
+        return false;
+    tc_strbuf_adds(why, why->size ? ": left out by a lean set"
+                                  : "learned from runs with all calls: a lean set leaves out some");
+    return true;
 }
 
 static bool is_lacking(const struct tc_process *process, const struct tc_interest *traced,
@@ -95,6 +136,7 @@ static const char *reason(const struct tc_process *process, const struct tc_inte
     tc_interest_init(&needed);
     tc_interest_add(&needed, symbols, invariant);
     if (lacks_needs(process, invariant->needs, &text) ||
+        misses_left_out(process, invariant, &needed, &text) ||
         is_lacking(process, traced, &needed, &text))
         why = tc_arena_text(arena, text.text, text.size);
     tc_strbuf_release(&text);

@@ -47,6 +47,25 @@ static void add_many(struct tc_strbuf *out, const char *key, const char *const *
         add_setting(out, key, values[i]);
 }
 
+static void add_names(struct tc_strbuf *out, const char *key, const struct tc_strtab *names)
+{
+    for (size_t i = 0; i < tc_strtab_count(names); i++)
+        add_setting(out, key, tc_strtab_text(names, (tc_sym)i));
+}
+
+static void add_interest(const struct tc_interest *interest, struct tc_strbuf *out)
+{
+    if (interest->left_out) {
+        add_names(out, "leave_out", interest->left_out);
+        return;
+    }
+    add_setting(out, "mode", "selective");
+    add_setting(out, "variables", interest->variables ? "1" : "0");
+    add_setting(out, "settings", interest->settings ? "1" : "0");
+    add_names(out, "api", interest->apis);
+    add_names(out, "role", interest->roles);
+}
+
 static enum tc_status add_selection(const struct tc_collect_config *config, struct tc_strbuf *out,
                                     struct tc_error *err)
 {
@@ -56,19 +75,13 @@ static enum tc_status add_selection(const struct tc_collect_config *config, stru
     tc_interest_init(&interest);
     status = tc_interest_read(config->invariants, config->n_invariants, &interest, err);
     if (status == TC_OK) {
-        add_setting(out, "mode", "selective");
-        add_setting(out, "variables", interest.variables ? "1" : "0");
-        add_setting(out, "settings", interest.settings ? "1" : "0");
+        add_interest(&interest, out);
         if (config->content == TC_COLLECT_CONTENT_DEFAULT)
             add_setting(out, "content",
-                        interest.full_content ? "full"
-                        : interest.content    ? "batches"
-                                              : "off");
+                        interest.full_content                   ? "full"
+                        : interest.content || interest.left_out ? "batches"
+                                                                : "off");
         tc_strbuf_addf(out, "digest=%016llx\n", (unsigned long long)interest.digest);
-        for (size_t i = 0; i < tc_strtab_count(interest.apis); i++)
-            add_setting(out, "api", tc_strtab_text(interest.apis, (tc_sym)i));
-        for (size_t i = 0; i < tc_strtab_count(interest.roles); i++)
-            add_setting(out, "role", tc_strtab_text(interest.roles, (tc_sym)i));
     }
     tc_interest_release(&interest);
     return status;

@@ -55,10 +55,11 @@ struct tc_course_window {
     struct tc_course_window *next;   /* for whoever keeps several */
 };
 
-/* Which calls a selective trace has: those of these APIs and roles. */
+/* Which calls a selective trace has: those of these APIs and roles, but none of those left out. */
 struct tc_recorded {
-    struct tc_map apis; /* symbols: a set */
-    uint64_t roles;     /* 1 << enum tc_role */
+    struct tc_map apis;     /* symbols: a set */
+    uint64_t roles;         /* 1 << enum tc_role */
+    struct tc_map left_out; /* symbols: a set */
     bool variables;
 };
 

@@ -104,8 +104,9 @@ static bool is_recorded(const struct tc_excerpt_reader *reader, const struct tc_
     const struct tc_recorded *recorded = reader->context.recorded;
     uint64_t one;
 
-    return !recorded || recorded->roles >> site->role & 1 ||
-           tc_map_get(&recorded->apis, site->fn, &one);
+    if (!recorded || tc_map_get(&recorded->left_out, site->fn, &one))
+        return !recorded;
+    return recorded->roles >> site->role & 1 || tc_map_get(&recorded->apis, site->fn, &one);
 }
 
 /* place[i]: which call of the window row i is, or TC_NO_CALL where the run would not have it. */

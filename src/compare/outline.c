@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "base/hash.h"
 #include "compare/diff.h"
+#include "replay/lean.h"
 #include "replay/symbols.h"
 
 uint64_t tc_transition(tc_sym stage, uint32_t before, uint32_t last, uint32_t token)
@@ -55,6 +56,22 @@ static void note_selection(struct tc_outline *run, const struct tc_record *proce
     for (uint32_t i = 0; roles && roles->kind == TC_VALUE_ARRAY && i < roles->n; i++)
         if (roles->items[i].kind == TC_VALUE_STR)
             run->recorded.roles |= UINT64_C(1) << tc_role_parse(tc_value_str(&roles->items[i]));
+}
+
+/* All but these. */
+static void note_left_out(struct tc_outline *run, const struct tc_record *process)
+{
+    struct tc_strtab *names = tc_strtab_new();
+
+    tc_lean_add_told(process->object, names);
+    for (tc_sym i = 0; i < tc_strtab_count(names); i++)
+        tc_map_put(&run->recorded.left_out,
+                   tc_strtab_intern_text(run->context.symbols, tc_strtab_text(names, i)), 1);
+    if (tc_strtab_count(names)) {
+        run->is_selective = run->recorded.variables = true;
+        run->recorded.roles = UINT64_MAX;
+    }
+    tc_strtab_free(names);
 }
 
 static void note_transitions(struct tc_outline *run, const struct tc_course_window *window)
@@ -162,6 +179,7 @@ static enum tc_status read_process(struct tc_outline *run, struct tc_course_sour
     if (run->n_processes++ == 0) {
         tc_outline_add_settings(run, tc_course_record(course));
         note_selection(run, tc_course_record(course));
+        note_left_out(run, tc_course_record(course));
     }
     process->path = source.path ? tc_strdup(source.path) : NULL;
     process->excerpt = source.excerpt;
@@ -255,6 +273,7 @@ void tc_outline_release(struct tc_outline *run)
     tc_map_release(&run->transitions);
     tc_map_release(&run->tokens);
     tc_map_release(&run->recorded.apis);
+    tc_map_release(&run->recorded.left_out);
     tc_vec_release(&run->places);
 }
 

@@ -55,6 +55,7 @@ void tc_fact_pack_begins(struct tc_facts *facts, uint32_t subject, char phase)
     tc_strbuf_reset(&facts->pack.bytes);
     facts->pack.n_tensors = 0;
     facts->pack.has_content = facts->event->process->has_content;
+    facts->pack.has_names = !facts->event->process->left_out;
     tc_strbuf_add(&facts->pack.bytes, &subject, sizeof(subject));
     tc_strbuf_addc(&facts->pack.bytes, phase);
 }

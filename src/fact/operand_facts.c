@@ -219,6 +219,14 @@ static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
     add_maker(r, i);
 }
 
+static void add_name(struct tc_fact_reader *r, const struct tc_value *name)
+{
+    if (!r->pack->has_names)
+        return;
+    set_scalar(r, name);
+    add(r, TC_ATTRIBUTE_NAMED);
+}
+
 static void read_tensor(struct tc_fact_reader *r, const struct tc_value *v)
 {
     for (uint32_t i = 0; i < v->n; i++) {
@@ -227,8 +235,7 @@ static void read_tensor(struct tc_fact_reader *r, const struct tc_value *v)
             set_scalar(r, &v->members[i].value);
             add(r, attribute);
         } else if (tc_str_is(v->members[i].key, "name")) {
-            set_scalar(r, &v->members[i].value);
-            add(r, TC_ATTRIBUTE_NAMED);
+            add_name(r, &v->members[i].value);
         } else if (tc_str_is(v->members[i].key, "shape")) {
             add_shape(r, &v->members[i].value);
         }
@@ -298,10 +305,8 @@ static void read_object(struct tc_fact_reader *r, const struct tc_value *v, unsi
         set_scalar(r, &v->members[0].value);
         add(r, TC_ATTRIBUTE_CLASS);
     }
-    if (name) {
-        set_scalar(r, name);
-        add(r, TC_ATTRIBUTE_NAMED);
-    }
+    if (name)
+        add_name(r, name);
     if (tc_value_is(&v->members[0].value, "slice"))
         add_slice(r, attrs);
     for (uint32_t i = 0; attrs && attrs->kind == TC_VALUE_OBJECT && i < attrs->n; i++)

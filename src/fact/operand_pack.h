@@ -41,6 +41,7 @@ struct tc_fact_pack {
     char apart[TC_FACT_TENSORS][8]; /* rows from the first operand; "": not reported; set so */
     size_t n_tensors;
     bool has_content; /* the trace tells of contents */
+    bool has_names; /* an operand has the name of the caller's variable in the first call of all */
 };
 
 void tc_fact_pack_value(struct tc_fact_pack *pack, const struct tc_value *value, unsigned depth);

@@ -17,6 +17,7 @@
 #include "infer/seen_once.h"
 #include "infer/set_file.h"
 #include "infer/set_lines.h"
+#include "infer/thrift.h"
 #include <traincheck/infer.h>
 #include <traincheck/version.h>
 
@@ -123,7 +124,7 @@ static enum tc_status learn(struct accepting *a, struct tc_notes *notes, struct 
         .context = &learning,
     };
     struct tc_infer_result result;
-    enum tc_status status = tc_infer_run(&config, &result, notes, err);
+    enum tc_status status = tc_infer_run_as(&config, a->file.header, &result, notes, err);
 
     if (!status)
         status = tc_each_invariant("what the runs show", &learning.text, take_shown, a, err);

@@ -34,7 +34,7 @@ struct job {
 
 struct gathering {
     const struct tc_infer_config *config;
-    const bool *observed;
+    const struct tc_gather_how *how;
     struct job *jobs;
     size_t n_jobs;
     thrd_t thread; /* the caller's */
@@ -86,7 +86,8 @@ static void learn_job(void *context, size_t i)
     struct gathering *g = context;
     struct job *job = &g->jobs[i];
     /* Threads for which there is no trace of their own read ahead for others. */
-    const struct tc_learn_options options = {.enabled = g->observed,
+    const struct tc_learn_options options = {.enabled = g->how->observed,
+                                             .left_out = g->how->left_out,
                                              .ahead = g->n_jobs - g->n_taken++ < g->n_threads,
                                              .progress = on_progress,
                                              .context = job};
@@ -222,6 +223,17 @@ static enum tc_status refuse_selective(const struct gathering *g, struct tc_erro
     return TC_OK;
 }
 
+static enum tc_status refuse_lean(const struct gathering *g, struct tc_error *err)
+{
+    for (size_t i = 0; i < g->n_jobs; i++)
+        if (g->jobs[i].learned.is_lean)
+            return tc_error_set(err, TC_E_USAGE,
+                                "%s was traced by collect -i with a lean set: what that leaves out "
+                                "would be learned as absent; trace a run without -i",
+                                g->jobs[i].path);
+    return TC_OK;
+}
+
 static void note_selective(const struct gathering *g, struct tc_notes *notes)
 {
     for (size_t i = 0; i < g->n_jobs; i++)
@@ -247,7 +259,10 @@ static enum tc_status merge_all(struct gathering *g, struct tc_evidence *evidenc
                                 struct tc_infer_result *result, struct tc_selections *held,
                                 struct tc_notes *notes, struct tc_error *err)
 {
-    enum tc_status status = held ? TC_OK : judge_selections(g, notes, err);
+    enum tc_status status = refuse_lean(g, err);
+
+    if (!status && !held)
+        status = judge_selections(g, notes, err);
 
     for (size_t i = 0; i < g->n_jobs; i++) {
         struct job *job = &g->jobs[i];
@@ -305,11 +320,12 @@ static void list_jobs(struct gathering *g, const char *const *paths, size_t n)
 }
 
 enum tc_status tc_gather(const struct tc_infer_config *config, const char *const *paths,
-                         size_t n_paths, const bool *observed, struct tc_evidence *evidence,
-                         struct tc_infer_result *result, struct tc_gathered *gathered,
-                         struct tc_selections *held, struct tc_notes *notes, struct tc_error *err)
+                         size_t n_paths, const struct tc_gather_how *how,
+                         struct tc_evidence *evidence, struct tc_infer_result *result,
+                         struct tc_gathered *gathered, struct tc_selections *held,
+                         struct tc_notes *notes, struct tc_error *err)
 {
-    struct gathering g = {.config = config, .observed = observed, .thread = thrd_current()};
+    struct gathering g = {.config = config, .how = how, .thread = thrd_current()};
 
     list_jobs(&g, paths, n_paths);
     g.n_threads = config->jobs ? config->jobs : tc_pool_cores();

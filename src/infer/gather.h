@@ -18,17 +18,23 @@ struct tc_gathered {
     bool has_seeds;
 };
 
+struct tc_gather_how {
+    const bool *observed;             /* by number of the source */
+    const struct tc_strtab *left_out; /* APIs whose calls are left out; NULL: none */
+};
+
 /*
  * Learn from the trace folders and evidence files at paths, each once however it is spelled, on
- * config->jobs threads. observed tells by number which sources are looked at. Adds to the counts in
+ * config->jobs threads. Adds to the counts in
  * result; gathered may be NULL. held, NULL where the traces are learned from, gets what those were
  * asked for that were not asked for everything; learned from these are refused where what they lack
  * would be taken for absent. The evidence does not depend on the order of the paths nor on the
  * number of threads.
  */
 enum tc_status tc_gather(const struct tc_infer_config *config, const char *const *paths,
-                         size_t n_paths, const bool *observed, struct tc_evidence *evidence,
-                         struct tc_infer_result *result, struct tc_gathered *gathered,
-                         struct tc_selections *held, struct tc_notes *notes, struct tc_error *err);
+                         size_t n_paths, const struct tc_gather_how *how,
+                         struct tc_evidence *evidence, struct tc_infer_result *result,
+                         struct tc_gathered *gathered, struct tc_selections *held,
+                         struct tc_notes *notes, struct tc_error *err);
 
 #endif /* TC_INFER_GATHER_H */

@@ -20,6 +20,7 @@
 #include "infer/kept.h"
 #include "infer/mine.h"
 #include "infer/runs.h"
+#include "infer/thrift.h"
 #include "relation/evidence_io.h"
 #include <traincheck/version.h>
 
@@ -34,6 +35,8 @@ struct inference {
     struct tc_gathered gathered;
     struct tc_grow grow;                  /* the file that the traces are added to */
     struct tc_selections held_selections; /* of the traces to validate on */
+    struct tc_strtab *left_out;           /* of all traces; NULL: nothing is */
+    const struct tc_json *header;         /* of a file that leaves it out, too; may be NULL */
     uint64_t started_ns;
 };
 
@@ -125,23 +128,82 @@ static enum tc_status check_held_out(const struct tc_infer_config *c, struct tc_
 
 /* ---- learning ------------------------------------------------------------------------------ */
 
+static enum tc_status need_traces(const struct tc_infer_config *c, struct tc_error *err)
+{
+    for (size_t i = 0; i < c->n_traces; i++)
+        if (tc_is_evidence_file(c->traces[i]))
+            return tc_error_set(err, TC_E_USAGE,
+                                "%s: evidence has no calls to leave out: --lean needs the traces",
+                                c->traces[i]);
+    return TC_OK;
+}
+
+static enum tc_status choose(const struct tc_infer_config *c, struct tc_strtab *names,
+                             struct tc_notes *notes, struct tc_error *err)
+{
+    struct tc_thrift thrift = {0};
+    enum tc_status status = need_traces(c, err);
+
+    if (!status)
+        status = tc_thrift_choose(c->traces, c->n_traces, names, &thrift, err);
+    if (!status)
+        tc_notes_add(notes, "lean", "", 0,
+                     "a run traced with these invariants records %.0f %% of the records: %zu of "
+                     "%zu APIs are left out",
+                     thrift.n_records ? 100.0 * (double)thrift.n_left / (double)thrift.n_records
+                                      : 100.0,
+                     thrift.n_left_out, thrift.n_apis);
+    return status;
+}
+
+/* All traces are read as if they had been taken with what is learned from them. */
+static enum tc_status find_left_out(struct inference *inference, struct tc_notes *notes,
+                                    struct tc_error *err)
+{
+    const struct tc_infer_config *c = inference->config;
+    struct tc_strtab *names = tc_strtab_new();
+    enum tc_status status;
+    size_t n_of_file;
+
+    tc_thrift_add_of_file(inference->grow.header, names);
+    tc_thrift_add_of_file(inference->header, names);
+    n_of_file = tc_strtab_count(names);
+    status = tc_thrift_told(c->traces, c->n_traces, names, err);
+    if (!status && c->adds && tc_strtab_count(names) > n_of_file)
+        status = tc_error_set(err, TC_E_USAGE,
+                              "%s leaves out %s, which the runs of %s have: trace a run without "
+                              "-i, or with that file",
+                              c->traces[0], tc_strtab_text(names, (tc_sym)n_of_file), c->output);
+    if (!status && c->lean && !c->adds)
+        status = choose(c, names, notes, err);
+    if (tc_strtab_count(names))
+        inference->left_out = names;
+    else
+        tc_strtab_free(names);
+    return status;
+}
+
 static enum tc_status learn(struct inference *inference, struct tc_infer_result *result,
                             struct tc_notes *notes, struct tc_error *err)
 {
     const struct tc_infer_config *c = inference->config;
+    struct tc_gather_how how = {.observed = inference->observed};
     enum tc_status status = TC_OK;
 
     if (c->adds)
         status = tc_grow_read(c->output, &inference->grow, &inference->evidence, err);
     if (!status && c->adds)
         status = tc_grow_check(c, &inference->evidence, err);
+    if (!status && c->specific && !c->evidence) /* which would not say so */
+        status = find_left_out(inference, notes, err);
+    how.left_out = inference->left_out;
     if (!status)
-        status = tc_gather(c, c->traces, c->n_traces, inference->observed, &inference->evidence,
-                           result, &inference->gathered, NULL, notes, err);
+        status = tc_gather(c, c->traces, c->n_traces, &how, &inference->evidence, result,
+                           &inference->gathered, NULL, notes, err);
 
     if (!status && c->n_validate)
-        status = tc_gather(c, c->validate, c->n_validate, inference->observed, &inference->held_out,
-                           result, NULL, &inference->held_selections, notes, err);
+        status = tc_gather(c, c->validate, c->n_validate, &how, &inference->held_out, result, NULL,
+                           &inference->held_selections, notes, err);
     result->n_pipelines = inference->evidence.pipelines.n;
     result->n_held_out = inference->held_out.pipelines.n;
     result->n_rows = inference->evidence.rows.n;
@@ -190,6 +252,8 @@ static void print_header(const struct inference *inference, struct tc_strbuf *ou
     tc_json_set_string(object, "made_by", "traincheck-infer " TC_VERSION);
     tc_json_set(object, "from", pipeline_names(evidence));
     tc_json_set_number(object, "examples", (double)n_examples(evidence));
+    if (inference->left_out)
+        tc_json_set(object, "lean", tc_thrift_to_json(inference->left_out));
     if (inference->config->adds)
         tc_grow_history(&inference->grow, inference->config, object);
     tc_json_print_line(object, out);
@@ -410,10 +474,11 @@ static enum tc_status check_outputs(const struct tc_infer_config *c, struct tc_e
     return status;
 }
 
-enum tc_status tc_infer_run(const struct tc_infer_config *config, struct tc_infer_result *result,
-                            struct tc_notes *notes, struct tc_error *err)
+enum tc_status tc_infer_run_as(const struct tc_infer_config *config, const struct tc_json *header,
+                               struct tc_infer_result *result, struct tc_notes *notes,
+                               struct tc_error *err)
 {
-    struct inference inference = {.config = config, .started_ns = tc_clock_ns()};
+    struct inference inference = {.config = config, .header = header, .started_ns = tc_clock_ns()};
     enum tc_status status;
 
     *result = (struct tc_infer_result){0};
@@ -434,9 +499,16 @@ enum tc_status tc_infer_run(const struct tc_infer_config *config, struct tc_infe
     else if (!status)
         status = mine_and_write(&inference, result, notes, err);
     tc_selections_release(&inference.held_selections);
+    tc_strtab_free(inference.left_out);
     tc_grow_release(&inference.grow);
     tc_evidence_release(&inference.held_out);
     tc_evidence_release(&inference.evidence);
     result->wall_ns = tc_clock_ns() - inference.started_ns;
     return status;
+}
+
+enum tc_status tc_infer_run(const struct tc_infer_config *config, struct tc_infer_result *result,
+                            struct tc_notes *notes, struct tc_error *err)
+{
+    return tc_infer_run_as(config, NULL, result, notes, err);
 }

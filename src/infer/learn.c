@@ -132,6 +132,19 @@ static int exit_status_of(const struct tc_trace_folder *folder, const struct tc_
     return 0;
 }
 
+/* Of calls that are not left out anyway. */
+static bool lacks_calls(const struct tc_trace_folder *folder, const struct tc_replay *replay,
+                        const struct tc_strtab *left_out)
+{
+    for (size_t i = 0; i < tc_trace_folder_n_files(folder); i++) {
+        const struct tc_process *process = tc_replay_process(replay, i);
+        if (process->left_out &&
+            (!left_out || tc_strtab_count(process->left_out) > tc_strtab_count(left_out)))
+            return true;
+    }
+    return false;
+}
+
 static bool looks_closely(const bool *enabled)
 {
     for (size_t i = 0; tc_sources[i]; i++)
@@ -157,6 +170,7 @@ enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *
     tc_sources_open(learner.states);
     struct tc_notes *replayed = tc_notes_new(); /* while the folder is read by another thread */
     struct tc_replay *replay = tc_replay_new(evidence->symbols, replayed, on_event, &learner);
+    tc_replay_leave_out(replay, options->left_out);
     if (looks_closely(options->enabled))
         tc_replay_look_closely(replay);
     status =
@@ -173,6 +187,7 @@ enum tc_status tc_learn_folder(const char *path, const struct tc_learn_options *
     snprintf(learned->torch, sizeof(learned->torch), "%.*s", (int)torch.size, torch.text);
     learned->has_operators = tc_folder_has_operators(folder);
     tc_selections_add(&learned->selections, folder, path);
+    learned->is_lean = lacks_calls(folder, replay, options->left_out);
     struct tc_str script = tc_folder_script(folder);
     snprintf(learned->script, sizeof(learned->script), "%.*s", (int)script.size, script.text);
     tc_replay_free(replay);

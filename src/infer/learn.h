@@ -19,12 +19,14 @@ struct tc_learned {
     char script[256];   /* that ran, as the command named it; "" when unknown */
     int exit_status;    /* the first other than 0, of its processes; workers apart */
     struct tc_draws draws;
+    bool is_lean;                    /* it lacks calls that were not left out */
     struct tc_selections selections; /* its own, if it was not asked for everything */
 };
 
 struct tc_learn_options {
-    const bool *enabled; /* by number of the source */
-    bool ahead;          /* a second thread reads */
+    const bool *enabled;              /* by number of the source */
+    const struct tc_strtab *left_out; /* APIs whose calls are left out; NULL: none */
+    bool ahead;                       /* a second thread reads */
     bool (*progress)(void *context, uint64_t json_bytes);
     void *context;
 };

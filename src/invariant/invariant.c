@@ -46,9 +46,40 @@ void tc_invariant_set_release(struct tc_invariant_set *set)
     tc_vec_release(&set->items);
     tc_json_free(set->header);
     tc_json_free(set->heading);
+    for (size_t i = 0; i < set->files.n; i++)
+        tc_strtab_free(set->files.items[i]->left_out);
     tc_vec_release(&set->files);
     tc_map_release(&set->known);
     tc_arena_release(&set->arena);
+}
+
+static bool are_equal(const struct tc_strtab *a, const struct tc_strtab *b)
+{
+    bool equal = tc_strtab_count(a) == tc_strtab_count(b);
+
+    for (tc_sym i = 0; equal && i < tc_strtab_count(a); i++)
+        equal = tc_strtab_find(b, tc_strtab_text(a, i), tc_strtab_size(a, i)) != TC_NO_SYM;
+    return equal;
+}
+
+enum tc_status tc_invariant_set_left_out(const struct tc_invariant_set *set,
+                                         const struct tc_strtab **out, struct tc_error *err)
+{
+    const struct tc_invariant_file *first = NULL;
+
+    for (size_t i = 0; i < set->files.n; i++) {
+        const struct tc_invariant_file *file = set->files.items[i];
+        if (!file->left_out)
+            continue;
+        if (first && !are_equal(first->left_out, file->left_out))
+            return tc_error_set(err, TC_E_USAGE,
+                                "%s and %s were learned with --lean and leave out other calls: "
+                                "give one of them",
+                                first->name, file->name);
+        first = file;
+    }
+    *out = first ? first->left_out : NULL;
+    return TC_OK;
 }
 
 struct tc_invariant *tc_invariant_add(struct tc_invariant_set *set)

@@ -83,6 +83,7 @@ struct tc_invariant_file {
     bool is_if_met;    /* for runs that do what it speaks of */
     const char *torch; /* version of torch that the invariants were learned with, or NULL */
     bool is_optional;  /* @all stood for it: it counts where it is for the run */
+    struct tc_strtab *left_out; /* APIs of which the runs learned from had no calls; NULL: none */
 };
 
 #define TC_MAX_PARAMS  16
@@ -154,6 +155,11 @@ enum tc_status tc_invariant_set_read(struct tc_invariant_set *set, const char *p
 /* Only a file; name is what it goes by. */
 enum tc_status tc_invariant_set_read_file(struct tc_invariant_set *set, const char *path,
                                           const char *name, bool is_optional, struct tc_error *err);
+
+/* What is left out of all that is learned from or judged: that of the one file of the set which
+ * leaves something out; NULL: nothing is. TC_E_USAGE if two files differ. */
+enum tc_status tc_invariant_set_left_out(const struct tc_invariant_set *set,
+                                         const struct tc_strtab **out, struct tc_error *err);
 
 /* Lines of a file that is in memory. */
 enum tc_status tc_invariant_set_read_text(struct tc_invariant_set *set,

@@ -358,6 +358,19 @@ static void read_for(struct tc_invariant_set *set, const struct tc_json *header)
     file->torch = copy_text(set, tc_json_get(tc_json_get(header, "learned_with"), "torch"));
 }
 
+/* {"left_out":["torch.add"]} */
+static void read_lean(struct tc_invariant_set *set, const struct tc_json *header)
+{
+    struct tc_invariant_file *file = set->files.items[set->files.n - 1];
+    const struct tc_json *names = tc_json_get(tc_json_get(header, "lean"), "left_out");
+
+    if (names && !file->left_out)
+        file->left_out = tc_strtab_new();
+    for (const struct tc_json *name = tc_json_first(names); name; name = tc_json_next(name))
+        if (tc_json_is_string(name))
+            tc_strtab_intern_text(file->left_out, tc_json_text(name));
+}
+
 static enum tc_status read_header(struct tc_invariant_set *set, struct tc_json *document,
                                   struct tc_error *err)
 {
@@ -377,6 +390,7 @@ static enum tc_status read_header(struct tc_invariant_set *set, struct tc_json *
                             "invariant schema %g is newer than %d, the newest this version reads",
                             schema, TC_INVARIANT_SCHEMA);
     read_for(set, document);
+    read_lean(set, document);
     set_heading(set, NULL);
     if (set->header)
         tc_json_free(document);

@@ -63,6 +63,7 @@ struct tc_follow *tc_follow_new(struct tc_check *check, const char *path, uint64
     f->folder = tc_trace_folder_watch(path, check->notes);
     f->replayed = tc_notes_new();
     f->replay = tc_replay_new(check->symbols, f->replayed, tc_check_judge, check);
+    tc_replay_leave_out(f->replay, check->left_out);
     f->reads_ahead = tc_pool_cores() > 1;
     if (tc_engine_looks_closely(check->engine))
         tc_replay_look_closely(f->replay);

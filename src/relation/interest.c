@@ -25,7 +25,8 @@ void tc_interest_release(struct tc_interest *interest)
 {
     tc_strtab_free(interest->apis);
     tc_strtab_free(interest->roles);
-    interest->apis = interest->roles = NULL;
+    tc_strtab_free(interest->left_out);
+    interest->apis = interest->roles = interest->left_out = NULL;
 }
 
 void tc_interest_add_api(struct tc_interest *interest, const char *fn)
@@ -252,6 +253,21 @@ bool tc_interest_is_in(const struct tc_interest *needed, const struct tc_strtab 
     return false;
 }
 
+/* A lean set says itself what it does without. */
+static enum tc_status read_left_out(struct tc_interest *interest,
+                                    const struct tc_invariant_set *set, struct tc_error *err)
+{
+    const struct tc_strtab *names;
+    enum tc_status status = tc_invariant_set_left_out(set, &names, err);
+
+    if (status || !names)
+        return status;
+    interest->left_out = tc_strtab_new();
+    for (tc_sym i = 0; i < tc_strtab_count(names); i++)
+        tc_strtab_intern_text(interest->left_out, tc_strtab_text(names, i));
+    return TC_OK;
+}
+
 enum tc_status tc_interest_read(const char *const *paths, size_t n_paths,
                                 struct tc_interest *interest, struct tc_error *err)
 {
@@ -270,6 +286,8 @@ enum tc_status tc_interest_read(const char *const *paths, size_t n_paths,
                                   set.items.items[i]->id);
         else if (!set.items.items[i]->unchecked)
             tc_interest_add(interest, symbols, set.items.items[i]);
+    if (!status)
+        status = read_left_out(interest, &set, err);
     tc_invariant_set_release(&set);
     tc_strtab_free(symbols);
     return status;

@@ -21,14 +21,15 @@
 struct tc_invariant;
 
 struct tc_interest {
-    struct tc_strtab *apis;  /* public dotted names as in `fn` */
-    struct tc_strtab *roles; /* roles of which every API is needed, as "init" */
-    bool variables;          /* some invariant speaks of parameters or buffers */
-    bool settings;           /* some invariant speaks of parameter groups or scalers */
-    bool owners;             /* some invariant asks which parameters optimizers have */
-    bool content;            /* some invariant speaks of the content of operands */
-    bool full_content;       /* ... as --content full tells it */
-    uint64_t digest;         /* XXH3 over the invariants' ids, in order */
+    struct tc_strtab *apis;     /* public dotted names as in `fn` */
+    struct tc_strtab *roles;    /* roles of which every API is needed, as "init" */
+    bool variables;             /* some invariant speaks of parameters or buffers */
+    bool settings;              /* some invariant speaks of parameter groups or scalers */
+    bool owners;                /* some invariant asks which parameters optimizers have */
+    bool content;               /* some invariant speaks of the content of operands */
+    bool full_content;          /* ... as --content full tells it */
+    struct tc_strtab *left_out; /* not NULL: instead of all that, everything but these APIs */
+    uint64_t digest;            /* XXH3 over the invariants' ids, in order */
 };
 
 void tc_interest_init(struct tc_interest *interest);

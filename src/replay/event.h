@@ -170,6 +170,7 @@ struct tc_process {
     const char *file; /* name of the trace file */
     const struct tc_value *packages;
     const struct tc_value *selection; /* what was traced; NULL: everything */
+    struct tc_strtab *left_out;       /* of that: APIs whose calls are none here; NULL: all stay */
     bool has_content;                 /* of tensors */
     bool has_full_content;            /* of all of them */
     bool has_operators;               /* what lines of the script compute was asked for */

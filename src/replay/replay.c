@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "replay/lean.h"
 #include "replay/rest.h"
 #include "replay/setting.h"
 #include "replay/span.h"
@@ -27,6 +28,7 @@
 struct track {
     struct tc_process process;
     struct tc_spans spans;
+    struct tc_lean lean;
     bool has_last_window; /* cut by the end of the process: judged once the process is known to have
                              ended well */
     bool is_foreign;      /* other tools do not write how a process ended */
@@ -43,6 +45,7 @@ struct tc_replay {
     TC_VEC(struct track *) tracks;
     struct tc_replay_counts counts;
     bool is_close; /* see tc_replay_look_closely */
+    const struct tc_strtab *left_out;
 };
 
 struct tc_replay *tc_replay_new(struct tc_strtab *symbols, struct tc_notes *notes,
@@ -70,6 +73,8 @@ void tc_replay_free(struct tc_replay *replay)
         tc_map_release(&track->process.pauses);
         tc_window_release(&track->process.window);
         tc_strtab_free(track->process.missing);
+        tc_strtab_free(track->process.left_out);
+        tc_lean_release(&track->lean);
         tc_free(track);
     }
     tc_vec_release(&replay->tracks);
@@ -82,6 +87,25 @@ static uint64_t algorithm_of(const struct tc_value *process)
     struct tc_str name = tc_value_str(tc_value_get(process, "digest"));
 
     return name.text ? tc_hash64(name.text, name.size, 0) : 0;
+}
+
+void tc_replay_leave_out(struct tc_replay *replay, const struct tc_strtab *names)
+{
+    replay->left_out = names;
+}
+
+/* What the reader leaves out, and what the agent did; NULL: nothing is. */
+static struct tc_strtab *left_out_of(const struct tc_replay *replay, const struct tc_value *process)
+{
+    struct tc_strtab *all;
+
+    if (!replay->left_out && !tc_value_get(process, "left_out"))
+        return NULL;
+    all = tc_strtab_new();
+    tc_lean_add_told(process, all);
+    for (tc_sym i = 0; replay->left_out && i < tc_strtab_count(replay->left_out); i++)
+        tc_strtab_intern_text(all, tc_strtab_text(replay->left_out, i));
+    return all;
 }
 
 void tc_replay_add_process(struct tc_replay *replay, const char *file,
@@ -104,6 +128,8 @@ void tc_replay_add_process(struct tc_replay *replay, const char *file,
     process->is_worker = tc_str_is(record->role, "worker");
     process->is_sampled = tc_value_get(object, "sampling") != NULL;
     process->selection = tc_value_get(object, "selection");
+    process->left_out = left_out_of(replay, object);
+    track->lean.left_out = replay->left_out;
     process->has_content = tc_value_is(tc_value_get(object, "content"), "batches") ||
                            tc_value_is(tc_value_get(object, "content"), "full");
     process->has_full_content = tc_value_is(tc_value_get(object, "content"), "full");
@@ -427,10 +453,15 @@ static void note_time(struct tc_process *process, int64_t t)
         process->last_t = t;
 }
 
-static void feed(struct tc_replay *replay, struct track *track, const struct tc_record *record)
+static void feed(struct tc_replay *replay, struct track *track, const struct tc_record *read)
 {
+    struct tc_record changed;
+    const struct tc_record *record = tc_lean_take(&track->lean, &track->spans, read, &changed);
+
     replay->counts.n_records++;
-    note_time(&track->process, record->t);
+    note_time(&track->process, read->t);
+    if (!record)
+        return;
     track->is_foreign |= record->foreign != NULL;
     if (record->foreign)
         emit(replay, track, (struct tc_event){.kind = TC_EVENT_FOREIGN, .record = record});

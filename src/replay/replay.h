@@ -26,6 +26,10 @@ void tc_replay_free(struct tc_replay *replay);
 /* Tell also of calls that begin and of each record of a variable. */
 void tc_replay_look_closely(struct tc_replay *replay);
 
+/* Before processes are announced: take the trace as if calls of these APIs had not been recorded.
+ * names are borrowed; NULL: all were. */
+void tc_replay_leave_out(struct tc_replay *replay, const struct tc_strtab *names);
+
 /* Announce process i (counting from 0, in order) by its first record, which must outlive the
  * replay. */
 void tc_replay_add_process(struct tc_replay *replay, const char *file,

@@ -122,6 +122,7 @@ static enum tc_status judge_folder(struct tc_check *check, struct tc_trace_folde
     unsigned jobs = check->config->jobs ? check->config->jobs : tc_pool_cores();
     struct tc_notes *replayed = tc_notes_new();
     struct tc_replay *replay = tc_replay_new(check->symbols, replayed, tc_check_judge, check);
+    tc_replay_leave_out(replay, check->left_out);
     if (tc_engine_looks_closely(check->engine))
         tc_replay_look_closely(replay);
     enum tc_status status = tc_replay_folder(
@@ -246,6 +247,8 @@ enum tc_status tc_check_open(struct tc_check *check, const struct tc_check_confi
     tc_invariant_set_init(&check->set, check->symbols);
     for (size_t i = 0; i < config->n_invariants && !status; i++)
         status = tc_invariant_set_read(&check->set, config->invariants[i], err);
+    if (!status)
+        status = tc_invariant_set_left_out(&check->set, &check->left_out, err);
     if (!status && config->suppress)
         status = tc_suppressions_read(&check->suppressions, config->suppress, err);
     if (status)

@@ -16,6 +16,7 @@ struct tc_check {
     struct tc_strtab *symbols;
     struct tc_invariant_set set;
     struct tc_suppressions suppressions;
+    const struct tc_strtab *left_out; /* of all that is judged; NULL: nothing is */
     struct tc_engine *engine;
     struct tc_choice choice;
     struct tc_departures *departures;

@@ -23,11 +23,12 @@
  *   CLOSE    of the script's own lines: only what looks closely hears of it
  *   APART    around no other call, whatever is called before it ends
  *   OUTSIDE  of a package, where the script names it
+ *   SPARE    a lean trace may do without it
  */
 #define TC_ROLE_MAP(X)                                                                            \
-    X(FUNCTION, "function", 0)                                                                    \
+    X(FUNCTION, "function", TC_TRAIT_SPARE)                                                       \
     X(FORWARD, "forward", TC_TRAIT_FOREIGN)                                                       \
-    X(LAYER, "layer", 0)                                                                          \
+    X(LAYER, "layer", TC_TRAIT_SPARE)                                                             \
     X(BACKWARD, "backward", TC_TRAIT_MEMBER | TC_TRAIT_NESTED | TC_TRAIT_SUBJECT)                 \
     X(STEP, "step", TC_TRAIT_MEMBER | TC_TRAIT_NESTED | TC_TRAIT_SUBJECT)                         \
     X(ZERO_GRAD, "zero_grad", TC_TRAIT_MEMBER | TC_TRAIT_NESTED | TC_TRAIT_SUBJECT)               \
@@ -40,16 +41,16 @@
     X(MODE, "mode", 0)                                                                            \
     X(LOAD, "load", TC_TRAIT_SUBJECT)                                                             \
     X(SAVE, "save", 0)                                                                            \
-    X(INIT, "init", 0)                                                                            \
-    X(FILL, "fill", 0)                                                                            \
+    X(INIT, "init", TC_TRAIT_SPARE)                                                               \
+    X(FILL, "fill", TC_TRAIT_SPARE)                                                               \
     X(UNEVEN, "uneven", 0)                                                                        \
     X(REPLAY, "replay", 0)                                                                        \
     X(SEED, "seed", 0)                                                                            \
-    X(OPERATOR, "operator", TC_TRAIT_CLOSE)                                                       \
-    X(DRAW, "draw", TC_TRAIT_CLOSE)                                                               \
-    X(OWN, "own", TC_TRAIT_CLOSE | TC_TRAIT_APART)                                                \
-    X(MAKE, "make", TC_TRAIT_CLOSE | TC_TRAIT_APART | TC_TRAIT_OUTSIDE)                           \
-    X(PACKAGE, "package", TC_TRAIT_CLOSE | TC_TRAIT_APART | TC_TRAIT_OUTSIDE)                     \
+    X(OPERATOR, "operator", TC_TRAIT_CLOSE | TC_TRAIT_SPARE)                                      \
+    X(DRAW, "draw", TC_TRAIT_CLOSE | TC_TRAIT_SPARE)                                              \
+    X(OWN, "own", TC_TRAIT_CLOSE | TC_TRAIT_APART | TC_TRAIT_SPARE)                               \
+    X(MAKE, "make", TC_TRAIT_CLOSE | TC_TRAIT_APART | TC_TRAIT_OUTSIDE | TC_TRAIT_SPARE)          \
+    X(PACKAGE, "package", TC_TRAIT_CLOSE | TC_TRAIT_APART | TC_TRAIT_OUTSIDE | TC_TRAIT_SPARE)    \
     X(LIBRARY, "library", TC_TRAIT_MEMBER | TC_TRAIT_SUBJECT | TC_TRAIT_FOREIGN | TC_TRAIT_OUTER) \
     X(METHOD, "method", TC_TRAIT_FOREIGN | TC_TRAIT_OUTER)
 
@@ -70,6 +71,7 @@ enum tc_trait {
     TC_TRAIT_CLOSE = 64,
     TC_TRAIT_APART = 128,
     TC_TRAIT_OUTSIDE = 256,
+    TC_TRAIT_SPARE = 512,
 };
 
 /* Of what one place of the user's code computes in one step (OPERATOR) so many calls are recorded.

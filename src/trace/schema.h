@@ -45,7 +45,8 @@
     X(selection,    OBJECT, OPTIONAL, TC_NOWHERE)  \
     X(sampling,     ANY,    OPTIONAL, TC_NOWHERE)  \
     X(keep,         INT,    OPTIONAL, TC_NOWHERE)  \
-    X(variables,    STR,    OPTIONAL, TC_NOWHERE)
+    X(variables,    STR,    OPTIONAL, TC_NOWHERE)  \
+    X(left_out,     ARRAY,  OPTIONAL, TC_NOWHERE)
 
 #define TC_API_FIELDS(X)                           \
     X(fn,           STR,    REQUIRED, TC_IN(fn))   \

@@ -28,7 +28,7 @@ WITHOUT_TORCH = "troubleshooting"  # it shows a script that does not import torc
 OLDER = ("monitoring", "online", "python", "scaling", "trackers")  # their commands are run by the tests that they name
 # Blocks that are not run, with a reason beside them: one more is noticed here.
 NOT_RUN = {"tutorial": 1, "choosing": 1, "ci": 3, "reviewing": 3, "notebooks": 5,
-           "recipes": 10, "online": 11, "python": 6, "trackers": 1, "scaling": 6, "monitoring": 1}
+           "recipes": 11, "online": 11, "python": 6, "trackers": 1, "scaling": 6, "monitoring": 1}
 # All pages of docs/, and those at the root that people read: lines and sentences that a reader can follow.
 READ = sorted([*DOCS.glob("*.md"), *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY"))])
 MAX_LINE, MAX_MEAN, MAX_SENTENCE, MAX_README_LINES = 100, 20, 35, 100

@@ -10,6 +10,7 @@ from . import names, relied, settings, signature, table
 _apis = {}
 _done = set()
 roles = {}  # of every API that is traced, by its name
+_left_out = set()  # callables that are left out under one name are so under all
 
 
 def role_name(role):
@@ -24,13 +25,17 @@ def is_a(value, *kinds):
 
 def is_asked(fn, role):
     """Does an invariant need the API, or all of its role?"""
+    if fn in settings.left_out:
+        return False
     if settings.selected is None or fn in settings.selected:
         return True
     return role in [getattr(agent, "ROLE_" + name.upper(), None) for name in settings.many("role")]
 
 
-def wants(fn, role):
-    return role in table.PHASE_ROLES or is_asked(fn, role)
+def wants(fn, role, callable_=None):
+    if fn in settings.left_out and callable_ is not None:
+        _left_out.add(id(callable_))
+    return id(callable_) not in _left_out and (role in table.PHASE_ROLES or is_asked(fn, role))
 
 
 def api(fn, role, flags, group=0, params=()):
@@ -46,7 +51,7 @@ def trace(callable_, fn, role, flags, group=0, before=None, after=None, alias_of
     params = signature.parameters(callable_, bool(flags & agent.METHOD))
     if alias_of is not None:
         params = signature.like(params, signature.parameters(alias_of))
-    number = api(fn, role, flags, group, params) if wants(fn, role) else -1
+    number = api(fn, role, flags, group, params) if wants(fn, role, callable_) else -1
     if number >= 0 or before or after:
         agent.redirect(callable_, number, params, before, after, False, False)
 
@@ -220,7 +225,7 @@ def noise(fn):
 
 def _operator(callable_, fn, params=None):
     """What is called by the script's own lines; libraries go their way unseen."""
-    if not _is_callable(callable_) or agent.is_redirected(callable_) or not wants(fn, agent.ROLE_OPERATOR):
+    if not _is_callable(callable_) or agent.is_redirected(callable_) or not wants(fn, agent.ROLE_OPERATOR, callable_):
         return
     is_method = fn.startswith("torch.Tensor.")
     if params is None:
@@ -286,7 +291,7 @@ def _draws_of(path, name, methods):
     cls = getattr(module, name, None)
     for method in (methods.split() if methods != "*" else dir(cls)) if isinstance(cls, type) else ():
         function, fn = _attribute(cls, method), f"{path}.{name}.{method}"
-        if method.startswith("_") or not callable(function) or fn in _done or not wants(fn, agent.ROLE_DRAW):
+        if method.startswith("_") or not callable(function) or fn in _done or not wants(fn, agent.ROLE_DRAW, function):
             continue
         _done.add(fn)
         attempt(fn, _draw, function, fn, True)

@@ -250,7 +250,7 @@ def _parameters(function, fn, is_method):
 def _trace(function, fn, role, is_method):
     if install.is_within(getattr(function, "__module__", None) or "", table.COMPUTING):
         role = agent.ROLE_OPERATOR
-    if agent.is_redirected(function) or not install.wants(fn, role) or fn in settings.many("extra"):
+    if agent.is_redirected(function) or not install.wants(fn, role, function) or fn in settings.many("extra"):
         return
     params = withheld.guarded(_parameters(function, fn, is_method), True)
     flags = withheld.flags(fn.rpartition(".")[2], params, function) | agent.OWN | (agent.METHOD if is_method else 0)

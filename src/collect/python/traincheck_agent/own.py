@@ -61,7 +61,7 @@ def _trace(value, module, flags, key):
         return
     name = function.__qualname__.replace("<lambda>", key).replace(".<locals>", "")
     fn = f"{'__main__' if module.__name__ in owners.PROGRAM else module.__name__}.{name}"
-    if install.wants(fn, agent.ROLE_OWN) and fn not in settings.many("extra"):
+    if install.wants(fn, agent.ROLE_OWN, function) and fn not in settings.many("extra"):
         _n_functions += 1
         params = withheld.guarded(signature.outside_parameters(function, bool(flags & agent.METHOD)), False)
         flags |= withheld.flags(key, params, function)

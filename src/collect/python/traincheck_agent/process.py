@@ -112,6 +112,8 @@ def _record():
                                "variables": settings.text("variables") == "1",
                                "settings": settings.text("settings") == "1",
                                "content": record["content"] != "off"}
+    if settings.left_out:
+        record["left_out"] = sorted(settings.left_out)
     for key, variable in (("local_rank", "LOCAL_RANK"), ("restart", "TORCHELASTIC_RESTART_COUNT")):
         if os.environ.get(variable, "").isdigit():
             record[key] = int(os.environ[variable])

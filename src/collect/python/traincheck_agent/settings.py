@@ -35,3 +35,4 @@ def many(key):
 CONTENT = ("off", "batches", "full")  # in the order of the agent's own
 output_dir = text("output_dir")
 selected = frozenset(many("api")) if text("mode") == "selective" else None
+left_out = frozenset(many("leave_out"))
