@@ -80,7 +80,7 @@ static struct tc_fact_open *open_call(struct tc_facts *facts, struct tc_fact_wat
     open->subject = tc_fact_call_subject(facts, w, open, *outer, call);
     if (tc_role_has(call->role, TC_TRAIT_FOREIGN) || call->role == TC_ROLE_BACKWARD)
         tc_map_put(&facts->own, call->descriptor, 1);
-    tc_fact_count_call(w, open, call);
+    tc_fact_count_call(facts, w, open, call);
     if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
         open->row = tc_fact_place_in_row(w, open);
     w->n_backwards += call->role == TC_ROLE_BACKWARD;
@@ -105,7 +105,7 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     cause = cause ? cause : open->lead;
     known = tc_fact_class_of(facts);
     if (!known)
-        tc_fact_read_operands(facts, open, call);
+        tc_fact_read_operands(facts, w, open, call);
     tc_fact_add_lead(w, open, tc_fact_settle_class(facts, known, open->subject, cause), cause);
     if (call->is_root)
         meet_batch_numbers(facts, w, open, "args", call->args);
@@ -181,14 +181,14 @@ void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *w, const s
     open->latest = w->latest;
     open->label = tc_fact_call_label(facts, w, call);
     open->subject = tc_fact_call_subject(facts, w, open, outer, call);
-    tc_fact_count_call(w, open, call);
+    tc_fact_count_call(facts, w, open, call);
     if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
         (void)tc_fact_call_inside(facts, w, outer, call, 0);
     tc_fact_pack_own_operands(facts, w, open, call);
     cause = open->flow ? open->flow : open->outer;
     known = tc_fact_class_of(facts);
     if (!known)
-        tc_fact_read_operands(facts, open, call);
+        tc_fact_read_operands(facts, w, open, call);
     tc_fact_add_lead(w, open, tc_fact_settle_class(facts, known, open->subject, cause), cause);
     if (tc_fact_is_of_script(call))
         meet_trends(facts, w, open, open->subject, "args", call->args);
@@ -211,7 +211,7 @@ static void settle_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
         meet_trends(facts, w, open, open->subject, "value", call->end->value);
     tc_fact_meet_ranks(facts, w, open->subject, call, "value", call->end->value);
     tc_fact_note_lead(w, tc_fact_settle_said(facts, 1, open->lead, NULL), open->lead);
-    tc_fact_give_on_own(facts, w, open, call);
+    tc_fact_give_on_own(w, open, call);
 }
 
 void tc_fact_own_ends(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_call *call)

@@ -34,8 +34,8 @@ static void read_owned(struct tc_fact_reader *reader, const struct tc_call *call
                          call->n_uncleared ? "true" : "false");
 }
 
-void tc_fact_read_operands(struct tc_facts *facts, const struct tc_fact_open *open,
-                           const struct tc_call *call)
+void tc_fact_read_operands(struct tc_facts *facts, const struct tc_fact_watch *w,
+                           const struct tc_fact_open *open, const struct tc_call *call)
 {
     struct tc_fact_reader reader = {.table = &facts->table,
                                     .out = &facts->entries,
@@ -44,6 +44,8 @@ void tc_fact_read_operands(struct tc_facts *facts, const struct tc_fact_open *op
                                     .pack = &facts->pack,
                                     .sources = facts->sources.items,
                                     .n_sources = facts->sources.n,
+                                    .cut = &w->cut,
+                                    .stand_ins = &w->stand_ins,
                                     .made_subject = open->made_subject};
 
     /* What calls of torch hand to others inside follows from the release alone. */

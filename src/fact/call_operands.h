@@ -14,7 +14,7 @@ void tc_fact_pack_operands(struct tc_facts *facts, struct tc_fact_watch *watch,
 void tc_fact_pack_own_operands(struct tc_facts *facts, struct tc_fact_watch *watch,
                                struct tc_fact_open *open, const struct tc_call *call);
 /* What the packed call says, to facts->entries. */
-void tc_fact_read_operands(struct tc_facts *facts, const struct tc_fact_open *open,
-                           const struct tc_call *call);
+void tc_fact_read_operands(struct tc_facts *facts, const struct tc_fact_watch *watch,
+                           const struct tc_fact_open *open, const struct tc_call *call);
 
 #endif /* TC_FACT_CALL_OPERANDS_H */

@@ -215,17 +215,17 @@ void tc_fact_give_on(const struct tc_facts *facts, struct tc_fact_watch *w,
 
 /* Tensors are made by what it calls; what none of that shows is its own: an array, and what a
  * package computes. */
-void tc_fact_give_on_own(const struct tc_facts *facts, struct tc_fact_watch *w,
-                         const struct tc_fact_open *open, const struct tc_call *call)
+void tc_fact_give_on_own(struct tc_fact_watch *w, const struct tc_fact_open *open,
+                         const struct tc_call *call)
 {
     const struct tc_value *value = call->end->value;
     const int64_t serial = tc_value_int(tc_value_get(value, "id"), TC_NONE);
     const bool is_made =
         tc_value_get(value, "array") || (call->role == TC_ROLE_PACKAGE && tc_is_tensor(value));
 
-    if (!is_made || serial <= open->latest || tc_fact_producer(w, serial) ||
-        (facts->table.is_judging && w->cut.n)) /* a call that was left out may have made it */
+    if (!is_made || serial <= open->latest || tc_fact_producer(w, serial))
         return;
+    tc_map_put(&w->stand_ins, w->labels.items[open->label].fn, 1);
     tc_fact_produce(w, serial,
                     tc_fact_word(w->labels.items[open->label].fn, 0, 0) |
                         (open->is_computed ? TC_FACT_COMPUTED : 0));

@@ -18,7 +18,7 @@ void tc_fact_read_result(struct tc_facts *facts, const struct tc_fact_open *open
 /* What a call gives on: to its result, to gradients and through them to parameters. */
 void tc_fact_give_on(const struct tc_facts *facts, struct tc_fact_watch *watch,
                      const struct tc_fact_open *open, const struct tc_call *call);
-void tc_fact_give_on_own(const struct tc_facts *facts, struct tc_fact_watch *watch,
-                         const struct tc_fact_open *open, const struct tc_call *call);
+void tc_fact_give_on_own(struct tc_fact_watch *watch, const struct tc_fact_open *open,
+                         const struct tc_call *call);
 
 #endif /* TC_FACT_CALL_RESULT_H */

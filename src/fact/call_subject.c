@@ -98,14 +98,21 @@ static bool is_of_set_up(enum tc_role role)
 }
 
 /* What such a call makes may be met later, without a maker. */
-static void note_cut(struct tc_fact_watch *w, const struct tc_call *call, tc_sym fn, uint64_t n)
+static void note_cut(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_call *call,
+                     tc_sym fn, uint64_t n)
 {
+    struct tc_strbuf text = TC_STRBUF_INIT;
+
     if (!tc_role_has(call->role, TC_TRAIT_CLOSE) ||
         n < (tc_role_has(call->role, TC_TRAIT_APART) ? TC_ROLE_MAX_OF_A_FUNCTION
                                                      : TC_ROLE_MAX_AT_A_PLACE))
         return;
     w->cut_after = w->cut.n ? w->cut_after : w->latest;
+    tc_strbuf_add_json(&text, tc_strtab_text(facts->table.symbols, fn),
+                       tc_strtab_size(facts->table.symbols, fn));
+    tc_map_put(&w->cut, tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
     tc_map_put(&w->cut, fn, 1);
+    tc_strbuf_release(&text);
 }
 
 /* Of a batch the first calls are reported, and others where their place is new: what they are given
@@ -124,8 +131,8 @@ static void count_in_batch(struct tc_fact_watch *w, const struct tc_call *call)
     ++*(tc_role_has(call->role, TC_TRAIT_APART) ? &w->batch.n_apart : &w->batch.n_ops);
 }
 
-void tc_fact_count_call(struct tc_fact_watch *w, const struct tc_fact_open *open,
-                        const struct tc_call *call)
+void tc_fact_count_call(struct tc_facts *facts, struct tc_fact_watch *w,
+                        const struct tc_fact_open *open, const struct tc_call *call)
 {
     struct tc_fact_label *label = &w->labels.items[open->label];
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_WINDOW);
@@ -133,7 +140,7 @@ void tc_fact_count_call(struct tc_fact_watch *w, const struct tc_fact_open *open
     count_in_batch(w, call);
     label->n_in_window = label->window == w->n_windows ? label->n_in_window + 1 : 1;
     label->window = w->n_windows;
-    note_cut(w, call, label->fn, label->n_in_window);
+    note_cut(facts, w, call, label->fn, label->n_in_window);
     if (tc_fact_is_of_batch(call) && tc_role_has(call->role, TC_TRAIT_CLOSE)) {
         label->n_in_batches++;
         return;

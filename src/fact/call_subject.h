@@ -18,7 +18,7 @@ uint32_t tc_fact_call_subject(struct tc_facts *facts, const struct tc_fact_watch
                               const struct tc_fact_open *open, const struct tc_fact_open *around,
                               const struct tc_call *call);
 /* It was made once more. */
-void tc_fact_count_call(struct tc_fact_watch *watch, const struct tc_fact_open *open,
-                        const struct tc_call *call);
+void tc_fact_count_call(struct tc_facts *facts, struct tc_fact_watch *watch,
+                        const struct tc_fact_open *open, const struct tc_call *call);
 
 #endif /* TC_FACT_CALL_SUBJECT_H */

@@ -77,6 +77,7 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_map_release(&w->taints);
     tc_map_release(&w->choices);
     tc_map_release(&w->loaded);
+    tc_map_release(&w->stand_ins);
     tc_map_release(&w->cut);
     tc_map_release(&w->origins);
     tc_fact_history_release(&w->history);

@@ -229,8 +229,10 @@ struct tc_fact_watch {
         int64_t id;              /* of the call that makes it */
         unsigned n_ops, n_apart; /* calls told of what makes its items: operators, and others */
     } batch;
-    bool is_hazy;         /* in a batch, perhaps after calls that were not reported */
-    struct tc_map cut;    /* calls of which a step had more than were reported */
+    bool is_hazy;            /* in a batch, perhaps after calls that were not reported */
+    struct tc_map stand_ins; /* functions that handed out what no call told of has made */
+    struct tc_map
+        cut; /* calls of which a step had more than were reported: names, plain and as JSON */
     int64_t cut_after;    /* serial of the newest tensor before the first of these */
     struct tc_map taints; /* serial of a tensor → tc_fact_lead */
     struct tc_map chains; /* serial of a tensor → number of its chain */

@@ -38,6 +38,20 @@ static void add(struct tc_fact_reader *r, enum tc_attribute attribute)
                           r->out); /* a text, as "inf" is one, is none of the numbers */
 }
 
+/* Judging: was it made, perhaps, by a call that was not told of? */
+static bool is_cut(const struct tc_fact_reader *r, tc_sym source)
+{
+    uint64_t ignored;
+
+    if (!r->table->is_judging || !r->cut || !r->cut->n ||
+        (strcmp(tc_strtab_text(r->table->symbols, source), "outside") != 0 &&
+         !tc_map_get(r->stand_ins, source, &ignored)))
+        return false;
+    const uint32_t slot = slot_of(r, TC_ATTRIBUTE_SOURCE);
+    return slot != UINT32_MAX &&
+           tc_map_get(r->cut, r->table->slots.items[slot].fact.value, &ignored);
+}
+
 static void add_as_it_is(struct tc_fact_reader *r, enum tc_attribute attribute, const char *json)
 {
     tc_strbuf_reset(&r->text);
@@ -190,7 +204,7 @@ static void add_made(struct tc_fact_reader *r, tc_sym made)
 /* The call that made it, alone. */
 static void add_maker(struct tc_fact_reader *r, size_t i)
 {
-    if (r->sources[i] == TC_NO_SYM)
+    if (r->sources[i] == TC_NO_SYM || is_cut(r, r->sources[i]))
         return;
     set_symbol(r, r->sources[i]);
     add(r, TC_ATTRIBUTE_SOURCE);

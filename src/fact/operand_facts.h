@@ -28,6 +28,8 @@ struct tc_fact_reader {
     const struct tc_fact_pack *pack;
     const tc_sym *sources;
     size_t n_sources;
+    const struct tc_map *cut;       /* names of calls that are not all told, or NULL */
+    const struct tc_map *stand_ins; /* with it: functions that stand for such a call inside */
     uint32_t made_subject; /* the call with what made its first operand; UINT32_MAX: none */
 };
 
