@@ -143,7 +143,8 @@ void tc_fact_pack_contents(struct tc_facts *facts, struct tc_fact_watch *w,
     tc_fact_pack_value(&facts->pack, call->alias, 0);
 }
 
-/* A sum of few elements is small beside one of many, and each element of it is not. */
+/* A sum of few elements is small beside one of many, and each element of it is not: of that nothing
+ * is said. */
 static const char *compare_size(struct tc_fact_history *history, const struct tc_call *call,
                                 double number, bool is_training)
 {
@@ -154,7 +155,7 @@ static const char *compare_size(struct tc_fact_history *history, const struct tc
     const char *each = tc_fact_meet_size(history, tc_hash_mix(call->descriptor, 0, 4),
                                          number / (double)(n ? n : 1), is_training);
 
-    return !whole || !strcmp(whole, each) ? whole : "like";
+    return whole && !strcmp(whole, each) ? whole : NULL;
 }
 
 /* The number that a call returned beside those in training. What it writes to and hands back is
