@@ -8,8 +8,8 @@ set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/scripts/setup.sh"
 setup_all test
 
-# Two jobs for two cores, and one for the tests that wait.
-jobs=$(($(nproc) + 1))
+# Many tests wait for most of their time: for processes, for a browser, for what is to happen late.
+jobs=$((2 * $(nproc) + 1))
 # Threads of torch that wait for one another take processor time from the other tests.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 
