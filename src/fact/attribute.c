@@ -210,19 +210,17 @@ bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symb
 /* A share that is so near to another is as great. */
 #define SHARE_IS_NEAR 0.05
 
-/* Amounts of which a step is told no more: there may have been as many as that, or more. */
-static bool is_limit(double amount)
-{
-    return amount == TC_ROLE_MAX_OF_A_FUNCTION || amount == TC_ROLE_MAX_AT_A_PLACE;
-}
-
 /* Is the amount in that proportion, but for what does not divide? */
 static bool is_part(double expected, double seen, double factor)
 {
-    const double part = expected * factor;
+    return fabs(seen - expected * factor) < 1;
+}
 
-    return fabs(seen - part) < 1 || (is_limit(seen) && part > seen) ||
-           (is_limit(expected) && part > seen * factor);
+/* Is it as many calls as a step is told of, where there were more in proportion? */
+static bool is_told_in_part(double expected, double seen, double from, double to)
+{
+    return (seen == TC_ROLE_MAX_OF_A_FUNCTION || seen == TC_ROLE_MAX_AT_A_PLACE) &&
+           expected * fmax(to / from, from / to) > seen;
 }
 
 /* Was there more than the setting allows now? "The first 25 of 32" are all of 16. */
@@ -290,6 +288,7 @@ bool tc_fact_follows(const struct tc_fact *fact, const struct tc_strtab *symbols
             fact->attribute == TC_ATTRIBUTE_DIM) &&
            expected >= 1 && isdigit((unsigned char)*got) &&
            (is_amount_of(expected, amount, from, to) ||
+            (rows[fact->attribute].is_count && is_told_in_part(expected, amount, from, to)) ||
             (!amount && is_share(expected, share, from, to)));
 }
 

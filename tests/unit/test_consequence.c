@@ -71,6 +71,8 @@ static const struct {
  /* a step tells of 32 calls of a function at most */
     {TC_ATTRIBUTE_VALUE, "12",       "24",       TC_ATTRIBUTE_COUNT,       "24", "32",  true },
     {TC_ATTRIBUTE_VALUE, "12",       "15",       TC_ATTRIBUTE_COUNT,       "24", "32",  false},
+    {TC_ATTRIBUTE_VALUE, "12",       "24",       TC_ATTRIBUTE_LENGTH,      "24", "32",  false},
+    {TC_ATTRIBUTE_VALUE, "32",       "48",       TC_ATTRIBUTE_COUNT,       "32", "20",  false},
  /* a shape tells of what was lost, too */
     {TC_ATTRIBUTE_SHAPE, "[8,4,3]",  "[8,6,3]",  TC_ATTRIBUTE_LENGTH,      "4",  "6",   false},
     {TC_ATTRIBUTE_SHAPE, "[256,48]", "[64,48]",  TC_ATTRIBUTE_COUNT,       "1",  "4",   false},
