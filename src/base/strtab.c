@@ -201,3 +201,22 @@ size_t tc_strtab_count(const struct tc_strtab *tab)
 {
     return tab->entries.n;
 }
+
+void tc_strtab_add_all(struct tc_strtab *to, const struct tc_strtab *from)
+{
+    for (tc_sym i = 0; i < tc_strtab_count(from); i++)
+        tc_strtab_intern(to, tc_strtab_text(from, i), tc_strtab_size(from, i));
+}
+
+bool tc_strtab_has_all(const struct tc_strtab *tab, const struct tc_strtab *of)
+{
+    for (tc_sym i = 0; i < tc_strtab_count(of); i++)
+        if (tc_strtab_find(tab, tc_strtab_text(of, i), tc_strtab_size(of, i)) == TC_NO_SYM)
+            return false;
+    return true;
+}
+
+int tc_compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}

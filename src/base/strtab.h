@@ -36,5 +36,11 @@ bool tc_strtab_split(struct tc_strtab *tab, tc_sym sym, tc_sym *words, size_t n)
 /* Those that it was made of by tc_strtab_join, or first split into; *n is 0 if it never was. */
 const tc_sym *tc_strtab_words(const struct tc_strtab *tab, tc_sym sym, size_t *n);
 size_t tc_strtab_count(const struct tc_strtab *tab);
+/* Of tables that are sets of texts. */
+void tc_strtab_add_all(struct tc_strtab *to, const struct tc_strtab *from);
+bool tc_strtab_has_all(const struct tc_strtab *tab, const struct tc_strtab *of);
+
+/* For qsort(): of two addresses of texts, or of structs that begin with one. */
+int tc_compare_texts(const void *a, const void *b);
 
 #endif /* TC_BASE_STRTAB_H */

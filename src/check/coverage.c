@@ -72,11 +72,7 @@ static bool knows(const struct tc_invariant *invariant, const struct tc_strtab *
 {
     const struct tc_strtab *own = invariant->file ? invariant->file->left_out : NULL;
 
-    for (tc_sym i = 0; own && i < tc_strtab_count(left_out); i++)
-        if (tc_strtab_find(own, tc_strtab_text(left_out, i), tc_strtab_size(left_out, i)) ==
-            TC_NO_SYM)
-            return false;
-    return own;
+    return own && tc_strtab_has_all(own, left_out);
 }
 
 static bool needs_spare_role(const struct tc_interest *needed)

@@ -215,11 +215,6 @@ static uint32_t roots_of(struct tc_facts *facts, struct tc_fact_watch *w, int64_
     return (uint32_t)(tc_fact_producer(w, serial) >> TC_FACT_ROOTS);
 }
 
-static int compare_words(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Their names, in the order of their letters. */
 static tc_sym name_roots(struct tc_facts *facts, const struct tc_fact_watch *w, uint32_t roots)
 {
@@ -232,7 +227,7 @@ static tc_sym name_roots(struct tc_facts *facts, const struct tc_fact_watch *w, 
         if (roots >> i & 1)
             names[n++] = tc_strtab_text(facts->table.symbols, w->roots.items[i]);
     if (n)
-        qsort(names, n, sizeof(*names), compare_words);
+        qsort(names, n, sizeof(*names), tc_compare_texts);
     for (size_t i = 0; i < n; i++)
         tc_strbuf_addf(&text, "%s%s", i ? ", " : "", names[i]);
     sym = tc_strtab_intern(facts->table.symbols, text.text ? text.text : "", text.size);

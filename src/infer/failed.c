@@ -8,7 +8,6 @@
 #include "infer/failed.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "relation/evidence_io.h"
@@ -45,16 +44,11 @@ void tc_failures_add(struct tc_failures *failures, const struct tc_deduce_rows *
     tc_arena_release(&arena);
 }
 
-static int compare_lines(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 void tc_failures_print(struct tc_failures *failures, struct tc_strbuf *out)
 {
     if (failures->lines.n)
         qsort(failures->lines.items, failures->lines.n, sizeof(*failures->lines.items),
-              compare_lines);
+              tc_compare_texts);
     for (size_t i = 0; i < failures->lines.n; i++)
         tc_strbuf_adds(out, failures->lines.items[i]);
 }

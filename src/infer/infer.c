@@ -165,8 +165,8 @@ static enum tc_status find_left_out(struct inference *inference, struct tc_notes
     enum tc_status status;
     size_t n_of_file;
 
-    tc_thrift_add_of_file(inference->grow.header, names);
-    tc_thrift_add_of_file(inference->header, names);
+    tc_invariant_add_left_out(inference->grow.header, names);
+    tc_invariant_add_left_out(inference->header, names);
     n_of_file = tc_strtab_count(names);
     status = tc_thrift_told(c->traces, c->n_traces, names, err);
     if (!status && c->adds && tc_strtab_count(names) > n_of_file)
@@ -221,11 +221,6 @@ static uint64_t n_examples(const struct tc_evidence *evidence)
     return n;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The last parts of the paths, in the order of the paths: that of merging must not show. */
 static struct tc_json *pipeline_names(const struct tc_evidence *evidence)
 {
@@ -235,7 +230,7 @@ static struct tc_json *pipeline_names(const struct tc_evidence *evidence)
 
     for (size_t i = 0; i < n; i++)
         names[i] = tc_strtab_text(evidence->symbols, evidence->pipelines.items[i]);
-    qsort(names, n, sizeof(*names), compare_names);
+    qsort(names, n, sizeof(*names), tc_compare_texts);
     for (size_t i = 0; i < n; i++)
         tc_json_append(array, tc_json_string(tc_fs_base(names[i])));
     tc_free(names);
@@ -267,11 +262,6 @@ static enum tc_status deliver(const struct tc_infer_config *c, const char *path,
     if (text->size)
         c->write(c->context, text->text, text->size);
     return TC_OK;
-}
-
-static int compare_paths(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* So many healthy runs are excerpted: two show where healthy runs differ. */
@@ -316,7 +306,7 @@ static const char **paths_to_excerpt(const struct inference *inference, size_t *
             paths[(*n)++] = c->traces[i];
     for (size_t i = 0; i < grow->excerpts.n; i++)
         paths[(*n)++] = grow->excerpts.items[i].path;
-    qsort(paths, *n, sizeof(*paths), compare_paths);
+    qsort(paths, *n, sizeof(*paths), tc_compare_texts);
     return paths;
 }
 

@@ -256,11 +256,6 @@ static enum tc_status take_rows(struct accepting *a, const struct tc_json *docum
     return status;
 }
 
-static int compare_lines(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static enum tc_status pack_lines(struct accepting *a, struct tc_json **kept, struct tc_error *err)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
@@ -270,7 +265,7 @@ static enum tc_status pack_lines(struct accepting *a, struct tc_json **kept, str
         tc_strbuf_addc(&text, '\n');
     }
     if (a->lines.n)
-        qsort(a->lines.items, a->lines.n, sizeof(*a->lines.items), compare_lines);
+        qsort(a->lines.items, a->lines.n, sizeof(*a->lines.items), tc_compare_texts);
     for (size_t i = 0; i < a->lines.n; i++)
         tc_strbuf_addf(&text, "%s\n", a->lines.items[i]);
     const enum tc_status status = pack(&text, kept, err);

@@ -40,15 +40,10 @@ struct mining {
 
 /* ---- rows by key --------------------------------------------------------------------------- */
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The numbers of words depend on the order of the traces; their texts do not. */
 static void add_sorted(struct tc_strbuf *out, char **texts, size_t n)
 {
-    qsort(texts, n, sizeof(*texts), compare_texts);
+    qsort(texts, n, sizeof(*texts), tc_compare_texts);
     for (size_t i = 0; i < n; i++) {
         tc_strbuf_addc(out, '\n');
         tc_strbuf_adds(out, texts[i]);

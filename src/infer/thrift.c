@@ -139,9 +139,10 @@ static void on_record(struct survey *s, struct file *file, const struct tc_recor
     file->has_been_looked = record->type == TC_RECORD_VAR && record->cause == TC_NONE;
 }
 
-static enum tc_status survey_folder(struct survey *s, struct tc_trace_folder *folder,
-                                    struct tc_error *err)
+static enum tc_status visit_survey(void *context, struct tc_trace_folder *folder,
+                                   struct tc_error *err)
 {
+    struct survey *s = context;
     const size_t n = tc_trace_folder_n_files(folder);
     const struct tc_record *record;
     enum tc_status status;
@@ -174,12 +175,6 @@ static enum tc_status each_folder(const char *const *traces, size_t n, visit_fn 
         tc_trace_folder_close(folder);
     }
     return status;
-}
-
-static enum tc_status visit_survey(void *context, struct tc_trace_folder *folder,
-                                   struct tc_error *err)
-{
-    return survey_folder(context, folder, err);
 }
 
 static bool may_go(const struct api *api)
@@ -256,20 +251,6 @@ enum tc_status tc_thrift_told(const char *const *traces, size_t n, struct tc_str
     return each_folder(traces, n, visit_told, names, err);
 }
 
-void tc_thrift_add_of_file(const struct tc_json *header, struct tc_strtab *names)
-{
-    const struct tc_json *list = tc_json_get(tc_json_get(header, "lean"), "left_out");
-
-    for (const struct tc_json *name = tc_json_first(list); name; name = tc_json_next(name))
-        if (tc_json_text(name))
-            tc_strtab_intern_text(names, tc_json_text(name));
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 struct tc_json *tc_thrift_to_json(const struct tc_strtab *names)
 {
     const size_t n = tc_strtab_count(names);
@@ -278,7 +259,7 @@ struct tc_json *tc_thrift_to_json(const struct tc_strtab *names)
 
     for (size_t i = 0; i < n; i++)
         sorted[i] = tc_strtab_text(names, (tc_sym)i);
-    qsort(sorted, n, sizeof(*sorted), compare_names);
+    qsort(sorted, n, sizeof(*sorted), tc_compare_texts);
     tc_json_set(lean, "left_out", tc_json_strings(sorted, n));
     tc_free(sorted);
     return lean;

@@ -21,8 +21,6 @@ struct tc_thrift {
 enum tc_status tc_thrift_choose(const char *const *traces, size_t n, struct tc_strtab *names,
                                 struct tc_thrift *out, struct tc_error *err);
 
-/* Add what the header of an invariant file leaves out. header may be NULL. */
-void tc_thrift_add_of_file(const struct tc_json *header, struct tc_strtab *names);
 /* Of a lean file: {"left_out":[names]}, in their order. */
 struct tc_json *tc_thrift_to_json(const struct tc_strtab *names);
 

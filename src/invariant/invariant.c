@@ -55,11 +55,7 @@ void tc_invariant_set_release(struct tc_invariant_set *set)
 
 static bool are_equal(const struct tc_strtab *a, const struct tc_strtab *b)
 {
-    bool equal = tc_strtab_count(a) == tc_strtab_count(b);
-
-    for (tc_sym i = 0; equal && i < tc_strtab_count(a); i++)
-        equal = tc_strtab_find(b, tc_strtab_text(a, i), tc_strtab_size(a, i)) != TC_NO_SYM;
-    return equal;
+    return tc_strtab_count(a) == tc_strtab_count(b) && tc_strtab_has_all(b, a);
 }
 
 enum tc_status tc_invariant_set_left_out(const struct tc_invariant_set *set,

@@ -156,6 +156,9 @@ enum tc_status tc_invariant_set_read(struct tc_invariant_set *set, const char *p
 enum tc_status tc_invariant_set_read_file(struct tc_invariant_set *set, const char *path,
                                           const char *name, bool is_optional, struct tc_error *err);
 
+/* The names that "lean":{"left_out":["torch.add"]} has in the header of a file, if it has any.
+ * header may be NULL. */
+void tc_invariant_add_left_out(const struct tc_json *header, struct tc_strtab *names);
 /* What is left out of all that is learned from or judged: that of the one file of the set which
  * leaves something out; NULL: nothing is. TC_E_USAGE if two files differ. */
 enum tc_status tc_invariant_set_left_out(const struct tc_invariant_set *set,

@@ -358,17 +358,24 @@ static void read_for(struct tc_invariant_set *set, const struct tc_json *header)
     file->torch = copy_text(set, tc_json_get(tc_json_get(header, "learned_with"), "torch"));
 }
 
-/* {"left_out":["torch.add"]} */
+void tc_invariant_add_left_out(const struct tc_json *header, struct tc_strtab *names)
+{
+    const struct tc_json *list = tc_json_get(tc_json_get(header, "lean"), "left_out");
+
+    for (const struct tc_json *name = tc_json_first(list); name; name = tc_json_next(name))
+        if (tc_json_is_string(name))
+            tc_strtab_intern_text(names, tc_json_text(name));
+}
+
 static void read_lean(struct tc_invariant_set *set, const struct tc_json *header)
 {
     struct tc_invariant_file *file = set->files.items[set->files.n - 1];
-    const struct tc_json *names = tc_json_get(tc_json_get(header, "lean"), "left_out");
 
-    if (names && !file->left_out)
+    if (!tc_json_get(tc_json_get(header, "lean"), "left_out"))
+        return;
+    if (!file->left_out)
         file->left_out = tc_strtab_new();
-    for (const struct tc_json *name = tc_json_first(names); name; name = tc_json_next(name))
-        if (tc_json_is_string(name))
-            tc_strtab_intern_text(file->left_out, tc_json_text(name));
+    tc_invariant_add_left_out(header, file->left_out);
 }
 
 static enum tc_status read_header(struct tc_invariant_set *set, struct tc_json *document,

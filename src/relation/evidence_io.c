@@ -21,11 +21,6 @@
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-static int compare_strings(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* A field and its value, side by side in one array to be sorted by field. */
 struct entry {
     const char *field, *value;
@@ -41,7 +36,7 @@ struct tc_json *tc_evidence_situation(const struct tc_evidence *evidence, const 
     for (size_t i = 0; i < n; i++)
         entries[i] = (struct entry){tc_strtab_text(evidence->symbols, pairs[i].field),
                                     tc_strtab_text(evidence->symbols, pairs[i].value)};
-    qsort(entries, n, sizeof(*entries), compare_strings); /* field stands first in an entry */
+    qsort(entries, n, sizeof(*entries), tc_compare_texts); /* field stands first in an entry */
     for (size_t i = 0; i < n; i++)
         tc_json_set_string(object, entries[i].field, entries[i].value);
     return object;
@@ -57,7 +52,7 @@ static struct tc_json *outcome_to_json(const struct tc_evidence *evidence, const
     for (size_t i = 0; i < n; i++)
         texts[i] = tc_strtab_text(evidence->symbols, outcome[i]);
     if (tc_sources[row->source]->is_set)
-        qsort(texts, n, sizeof(*texts), compare_strings);
+        qsort(texts, n, sizeof(*texts), tc_compare_texts);
     for (size_t i = 0; i < n; i++)
         tc_json_append(array, tc_json_string(texts[i]));
     tc_free(texts);
@@ -72,7 +67,7 @@ static struct tc_json *names_to_json(const struct tc_evidence *evidence, const u
 
     for (size_t i = 0; i < n; i++)
         names[i] = tc_strtab_text(evidence->symbols, evidence->pipelines.items[pipelines[i]]);
-    qsort(names, n, sizeof(*names), compare_strings);
+    qsort(names, n, sizeof(*names), tc_compare_texts);
     for (size_t i = 0; i < n; i++)
         tc_json_append(array, tc_json_string(names[i]));
     tc_free(names);
@@ -120,7 +115,7 @@ static void print_rows(const struct tc_evidence *evidence, struct tc_strbuf *out
 
     for (size_t i = 0; i < n; i++)
         lines[i] = line_of_row(evidence, &evidence->rows.items[i]);
-    qsort(lines, n, sizeof(*lines), compare_strings);
+    qsort(lines, n, sizeof(*lines), tc_compare_texts);
     for (size_t i = 0; i < n; i++) {
         tc_strbuf_adds(out, lines[i]);
         tc_strbuf_addc(out, '\n');

@@ -263,8 +263,7 @@ static enum tc_status read_left_out(struct tc_interest *interest,
     if (status || !names)
         return status;
     interest->left_out = tc_strtab_new();
-    for (tc_sym i = 0; i < tc_strtab_count(names); i++)
-        tc_strtab_intern_text(interest->left_out, tc_strtab_text(names, i));
+    tc_strtab_add_all(interest->left_out, names);
     return TC_OK;
 }
 

@@ -103,8 +103,8 @@ static struct tc_strtab *left_out_of(const struct tc_replay *replay, const struc
         return NULL;
     all = tc_strtab_new();
     tc_lean_add_told(process, all);
-    for (tc_sym i = 0; replay->left_out && i < tc_strtab_count(replay->left_out); i++)
-        tc_strtab_intern_text(all, tc_strtab_text(replay->left_out, i));
+    if (replay->left_out)
+        tc_strtab_add_all(all, replay->left_out);
     return all;
 }
 
