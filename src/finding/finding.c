@@ -321,6 +321,8 @@ static void mark_chosen(const struct assigning *a, struct tc_violation *const *v
 
     for (size_t i = 0; i < a->groups->n; i++) {
         const struct tc_departed_run *run = a->runs[i];
+        if (i && run == a->runs[i - 1])
+            continue;
         for (size_t k = 0; run && k < run->comparison.differences.items.n; k++) {
             const struct tc_difference *d = run->comparison.differences.items.items[k];
             if (d->kind != TC_DIFFERENCE_COMMAND || d->is_seed || !d->was || !d->is)
