@@ -41,7 +41,7 @@ static void givers_release(void *of_process)
 
 static size_t count_tensors(const struct tc_call *call)
 {
-    size_t n = tc_value_get(call->self, "tensor") != NULL;
+    size_t n = tc_is_tensor(call->self);
 
     for (uint32_t pos = 0; tc_call_next_tensor(call, &pos);)
         n++;

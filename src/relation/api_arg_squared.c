@@ -111,7 +111,7 @@ static void squared_judge(const struct tc_hearing *h)
     const struct tc_call *call = h->event->call;
     struct squaring *squaring = tc_hearing_state(h);
     const struct tc_value *first = tc_first_tensor(call), *operand, *b = NULL;
-    uint32_t pos = 0, n = tc_value_get(call->self, "tensor") != NULL;
+    uint32_t pos = 0, n = tc_is_tensor(call->self);
     double number;
 
     if (call->role == TC_ROLE_STEP) {

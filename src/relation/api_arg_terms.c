@@ -367,7 +367,7 @@ static void judge_loss(struct losses *losses, const struct tc_event *event,
 {
     static const struct sum no_sum = {.n = 0};
     const struct tc_situation none = {.n = 0};
-    const bool is_receiver = tc_value_get(event->call->self, "tensor") != NULL;
+    const bool is_receiver = tc_is_tensor(event->call->self);
     const int64_t serial = tc_serial_of(
         is_receiver ? event->call->self : tc_call_next_tensor(event->call, &(uint32_t){0}));
     const struct sum *known = tc_map_find(&losses->sums, (uint64_t)serial);

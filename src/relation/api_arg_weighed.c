@@ -22,6 +22,7 @@
 #include <math.h>
 
 #include "replay/symbols.h"
+#include "trace/member.h"
 
 #define MAX_NUMBERS 4096
 #define MUCH_MORE   2.0
@@ -111,7 +112,7 @@ static void on_factor(struct losses *losses, const struct tc_call *call)
     double number = 1, count, factor;
 
     tc_value_number(tc_value_get(call->args, "other"), &number);
-    if (tc_plain_number(call->self, &count) && is_count(count) && tc_value_get(value, "tensor") &&
+    if (tc_plain_number(call->self, &count) && is_count(count) && tc_is_tensor(value) &&
         tc_plain_number(value, &factor) && tc_is_near(number / count, factor))
         tc_map_remember(&losses->factors, MAX_NUMBERS, (uint64_t)tc_serial_of(value),
                         (uint64_t)round(count));

@@ -163,7 +163,7 @@ static void on_call(struct summing *summing, const struct tc_event *event)
     const int64_t value = loss_in(call->end->value);
     const struct tc_value *operand;
     int64_t of[2] = {0};
-    uint32_t pos = 0, n = 0, n_tensors = tc_value_get(call->self, "tensor") != NULL;
+    uint32_t pos = 0, n = 0, n_tensors = tc_is_tensor(call->self);
 
     if (!value)
         note_term(summing, event);

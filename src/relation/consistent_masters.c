@@ -46,7 +46,7 @@ static void copies_release(void *of_process)
 /* The only tensor among what it is given; NULL: there are none, or more. */
 static const struct tc_value *only_tensor(const struct tc_call *call)
 {
-    const struct tc_value *operand, *only = tc_value_get(call->self, "tensor") ? call->self : NULL;
+    const struct tc_value *operand, *only = tc_is_tensor(call->self) ? call->self : NULL;
 
     for (uint32_t pos = 0; (operand = tc_call_next_tensor(call, &pos));) {
         if (only)
