@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "collect/agent/hook/own_names.h"
 #include "collect/agent/hook/steps.h"
 #include "collect/agent/hook/variables.h"
 #include "collect/agent/look/owned.h"
@@ -135,6 +136,7 @@ static void before(struct tc_thread *thread, struct tc_span *span)
 
     switch (span->api->role) {
     case TC_ROLE_STEP:
+        tc_own_names_train(thread);
         closure = tc_arguments_at(&span->args, "closure", 0);
         span->is_closure = closure && closure != Py_None;
         if (span->is_closure) /* what it calls comes before the step, and would say so */

@@ -8,6 +8,7 @@
  */
 #include "collect/agent/agent.h"
 
+#include "collect/agent/hook/by_code.h"
 #include "collect/agent/hook/own_names.h"
 #include "collect/agent/hook/policy.h"
 #include "collect/agent/hook/process.h"
@@ -75,7 +76,7 @@ static PyObject *redirect(PyObject *self, PyObject *args)
     hook.after = none_to_null(after);
     hook.once_per_type = once;
     hook.mute = mute;
-    tc_slot_redirect(callable, &hook);
+    (tc_by_code_is_expected(callable) ? tc_by_code_redirect : tc_slot_redirect)(callable, &hook);
     Py_RETURN_NONE;
 }
 
@@ -130,7 +131,17 @@ static PyObject *is_withheld(PyObject *self, PyObject *args)
 static PyObject *is_redirected(PyObject *self, PyObject *callable)
 {
     (void)self;
-    return PyBool_FromLong(tc_slot_is_redirected(callable));
+    return PyBool_FromLong(tc_slot_is_redirected(callable) || tc_by_code_is_redirected(callable));
+}
+
+/* expect(code): functions of it will be made */
+static PyObject *expect(PyObject *self, PyObject *code)
+{
+    (void)self;
+    if (!PyCode_Check(code))
+        return PyErr_Format(PyExc_TypeError, "a code");
+    tc_by_code_expect(code);
+    Py_RETURN_NONE;
 }
 
 /* start(output_dir, buffer_size, keep, drop, closing_line, is_injected, budget, track, settings) */
@@ -158,7 +169,7 @@ static PyObject *start(PyObject *self, PyObject *args)
     (void)tc_thread_current();
     tc_agent.track = track;
     tc_agent.settings = settings;
-    tc_agent.enabled = tc_slots_init();
+    tc_agent.enabled = tc_by_code_init();
     Py_RETURN_NONE;
 }
 
@@ -510,6 +521,7 @@ static PyMethodDef methods[] = {
     {"redirect",       redirect,       METH_VARARGS, NULL},
     {"redirect_item",  redirect_item,  METH_VARARGS, NULL},
     {"is_redirected",  is_redirected,  METH_O,       NULL},
+    {"expect",         expect,         METH_O,       NULL},
     {"expect_ours",    expect_ours,    METH_NOARGS,  NULL},
     {"watch",          watch,          METH_O,       NULL},
     {"scope_of",       scope_of,       METH_O,       NULL},

@@ -16,17 +16,41 @@ void tc_own_names_watch(PyObject *dict)
     n_watched = PyDict_GET_SIZE(dict);
 }
 
-void tc_own_names_look(struct tc_thread *thread)
+static void tell(struct tc_thread *thread, const char *function)
 {
     PyObject *done;
 
-    if (!watched || PyDict_GET_SIZE(watched) == n_watched || thread->number)
-        return;
     n_watched = PyDict_GET_SIZE(watched);
     thread->guard++;
-    done = tc_policy_call("look_at_own", NULL);
+    done = tc_policy_call(function, NULL);
     Py_XDECREF(done);
     if (!done)
         tc_agent_failed(NULL, "names of the script");
     thread->guard--;
+}
+
+void tc_own_names_look(struct tc_thread *thread)
+{
+    if (watched && PyDict_GET_SIZE(watched) != n_watched && !thread->number)
+        tell(thread, "look_at_own");
+}
+
+bool tc_own_names_look_now(void)
+{
+    struct tc_thread *thread = tc_agent.enabled && watched ? tc_thread_current() : NULL;
+
+    if (!thread || thread->guard || thread->number)
+        return false;
+    tell(thread, "look_at_own");
+    return true;
+}
+
+void tc_own_names_train(struct tc_thread *thread)
+{
+    static bool is_told;
+
+    if (is_told || !watched || thread->number)
+        return;
+    is_told = true;
+    tell(thread, "training_begins");
 }

@@ -4,16 +4,15 @@
  *
  * Each redirected callable has a record with its own function and the hook, found by its address.
  * A call that is not traced (traced_call.c) passes straight through. The ways by which Python calls
- * past a slot are closed here one by one: specialised bytecode, tuples, inlining from 3.11 on;
- * where a deep recursion has nearly used up the stack calls are inlined again and not traced. With
+ * past a slot are closed here one by one: specialised bytecode, tuples; by_code.c closes inlining.
+ * Where a deep recursion has nearly used up the stack calls are inlined again and not traced. With
  * the interpreter's lock.
  */
 #include "collect/agent/hook/slots.h"
 
-#include <pthread.h>
-
 #include "base/map.h"
 #include "collect/agent/hook/calls.h"
+#include "collect/agent/hook/deep.h"
 #include "collect/agent/hook/own_names.h"
 #include "collect/agent/hook/own_time.h"
 #include "collect/agent/hook/thunks.h"
@@ -21,7 +20,7 @@
 #include "collect/agent/say/frames.h"
 #include "collect/agent/torch/identity.h"
 
-struct redirection {
+struct tc_redirection {
     vectorcallfunc original; /* NULL: the callable is called by tp_call */
     struct tc_hook hook;
     PyMethodDef def; /* stands in for the builtin's own */
@@ -36,7 +35,7 @@ static struct tc_map by_callable;
 #define N_LAST 64
 static struct near {
     const PyObject *callable;
-    struct redirection *redirection;
+    struct tc_redirection *redirection;
 } last[N_LAST];
 
 static struct near *near_of(const PyObject *callable)
@@ -44,7 +43,7 @@ static struct near *near_of(const PyObject *callable)
     return &last[(uintptr_t)callable / 16 % N_LAST];
 }
 
-static struct redirection *find_redirection(PyObject *callable)
+static struct tc_redirection *find_redirection(PyObject *callable)
 {
     struct near *near = near_of(callable);
 
@@ -96,7 +95,7 @@ static PyObject *call_by_tuple(PyObject *callable, PyObject *const *args, size_t
 }
 
 /* A class method of a C type: it has no slot; what is called is a builtin bound to the class. */
-static PyObject *call_bound(const struct redirection *r, PyObject *const *args, size_t n,
+static PyObject *call_bound(const struct tc_redirection *r, PyObject *const *args, size_t n,
                             PyObject *names)
 {
     PyObject *bound = PyCFunction_New((PyMethodDef *)&r->def, args[0]);
@@ -106,7 +105,7 @@ static PyObject *call_bound(const struct redirection *r, PyObject *const *args, 
     return result;
 }
 
-static PyObject *call_past_thunk(const struct redirection *r, PyObject *callable,
+static PyObject *call_past_thunk(const struct tc_redirection *r, PyObject *callable,
                                  PyObject *const *args, size_t nargsf, PyObject *names)
 {
     const void *before = tc_thunk_pass(r);
@@ -120,53 +119,9 @@ static PyObject *call_past_thunk(const struct redirection *r, PyObject *callable
     return result;
 }
 
-/* ---- deep recursion: from 3.11 on, calls of Python functions need no stack of C ---- */
-
-#if PY_VERSION_HEX >= 0x030B0000
-#    define DEEP 1000 /* Python's own limit, until a script raises it */
-
-struct stack {
-    const char *end, *low; /* growing downwards, it should not go below low */
-};
-
-static struct stack measure_stack(void)
-{
-    struct stack stack = {NULL, (const char *)1};
-    pthread_attr_t attributes;
-    size_t size;
-    void *end;
-
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
-        return stack;
-    if (pthread_attr_getstack(&attributes, &end, &size) == 0)
-        stack = (struct stack){end, (const char *)end + size / 4};
-    pthread_attr_destroy(&attributes);
-    return stack;
-}
-
-static bool is_stack_low(void)
-{
-    static __thread struct stack stack;
-    const char *here = __builtin_frame_address(0);
-
-    if (!stack.low)
-        stack = measure_stack();
-    return here > stack.end && here < stack.low; /* some libraries make stacks of their own */
-}
-
-static void tell_of_deep_calls(void)
-{
-    static bool is_told;
-
-    if (!is_told)
-        tc_agent_switched_off("calls at the bottom of a deep recursion: the stack is used up");
-    is_told = true;
-}
-#endif
+/* ---- deep recursion: from 3.12 on, calls of Python functions need no stack of C ---- */
 
 #if PY_VERSION_HEX >= 0x030C0000
-static vectorcallfunc entrance_of(const struct tc_hook *hook);
-
 /* 3.12 and 3.13 count calls of C, too: 1,500 or 10,000 may be open, and each of ours is two. */
 static bool is_nearly_counted_out(const PyThreadState *state)
 {
@@ -180,7 +135,7 @@ static bool is_nearly_counted_out(const PyThreadState *state)
 
 static bool is_deep(const PyThreadState *state)
 {
-    return state->py_recursion_limit - state->py_recursion_remaining > DEEP;
+    return state->py_recursion_limit - state->py_recursion_remaining > TC_DEEP;
 }
 
 /* Is too little left for a call that is not inlined? */
@@ -189,20 +144,21 @@ static bool is_at_bottom(PyObject *callable)
     const PyThreadState *state = PyThreadState_Get();
 
     return PyFunction_Check(callable) &&
-           (is_nearly_counted_out(state) || (is_deep(state) && is_stack_low()));
+           (is_nearly_counted_out(state) || (is_deep(state) && tc_deep_is_stack_low()));
 }
 
 /* Where the function calls itself, those calls are inlined, and not traced. */
-static PyObject *call_inlining(const struct redirection *r, PyObject *callable,
+static PyObject *call_inlining(const struct tc_redirection *r, PyObject *callable,
                                PyObject *const *args, size_t nargsf, PyObject *names)
 {
     PyFunctionObject *function = (PyFunctionObject *)callable;
+    const vectorcallfunc entrance = function->vectorcall;
     PyObject *result;
 
     PyFunction_SetVectorcall(function, r->original);
     result = r->original(callable, args, nargsf, names);
-    PyFunction_SetVectorcall(function, entrance_of(&r->hook));
-    tell_of_deep_calls();
+    PyFunction_SetVectorcall(function, entrance);
+    tc_deep_tell();
     return result;
 }
 #endif
@@ -222,7 +178,7 @@ static PyObject *call_slotless(PyObject *callable, PyObject *const *args, size_t
     return result;
 }
 
-static PyObject *call_original(const struct redirection *r, PyObject *callable,
+static PyObject *call_original(const struct tc_redirection *r, PyObject *callable,
                                PyObject *const *args, size_t nargsf, PyObject *names)
 {
     if (r->has_thunk)
@@ -238,7 +194,7 @@ static PyObject *call_original(const struct redirection *r, PyObject *callable,
 
 /* ---- control hooks: rare events that the policy wants to hear of ---- */
 
-static bool is_first_of_type(struct redirection *r, PyObject *const *args, size_t n)
+static bool is_first_of_type(struct tc_redirection *r, PyObject *const *args, size_t n)
 {
     PyObject *ref;
     int seen;
@@ -271,8 +227,9 @@ static void tell_listener(PyObject *listener, PyObject *const *args, size_t n, P
     PyErr_Restore(type, value, traceback);
 }
 
-static PyObject *call_control(struct redirection *r, struct tc_thread *thread, PyObject *callable,
-                              PyObject *const *args, size_t nargsf, PyObject *names)
+static PyObject *call_control(struct tc_redirection *r, struct tc_thread *thread,
+                              PyObject *callable, PyObject *const *args, size_t nargsf,
+                              PyObject *names)
 {
     size_t n = (size_t)PyVectorcall_NARGS(nargsf);
     bool wanted;
@@ -296,7 +253,7 @@ static PyObject *call_control(struct redirection *r, struct tc_thread *thread, P
 /* ---- the slot ---- */
 
 /* begin: of our own time, which ends where the callable is called. */
-static PyObject *call_traced(struct redirection *r, struct tc_thread *thread, uint64_t begin,
+static PyObject *call_traced(struct tc_redirection *r, struct tc_thread *thread, uint64_t begin,
                              PyObject *callable, PyObject *const *args, size_t nargsf,
                              PyObject *names)
 {
@@ -319,13 +276,13 @@ static PyObject *call_traced(struct redirection *r, struct tc_thread *thread, ui
     return result;
 }
 
-static bool is_event(const struct redirection *r, struct tc_thread *thread)
+static bool is_event(const struct tc_redirection *r, struct tc_thread *thread)
 {
     return r->hook.api && tc_call_is_traced(thread, r->hook.api);
 }
 
-static PyObject *lead(struct redirection *r, PyObject *callable, PyObject *const *args,
-                      size_t nargsf, PyObject *names)
+PyObject *tc_slot_lead(struct tc_redirection *r, PyObject *callable, PyObject *const *args,
+                       size_t nargsf, PyObject *names)
 {
     struct tc_thread *thread = tc_agent.enabled ? tc_thread_current() : NULL;
     uint64_t begin;
@@ -346,20 +303,20 @@ static PyObject *lead(struct redirection *r, PyObject *callable, PyObject *const
 static PyObject *redirected(PyObject *callable, PyObject *const *args, size_t nargsf,
                             PyObject *names)
 {
-    struct redirection *r = find_redirection(callable);
+    struct tc_redirection *r = find_redirection(callable);
 
     if (!r) { /* cannot be: only redirected callables lead here */
         PyErr_SetString(PyExc_SystemError, "traincheck: lost redirection");
         return NULL;
     }
-    return lead(r, callable, args, nargsf, names);
+    return tc_slot_lead(r, callable, args, nargsf, names);
 }
 
 /* The same for calls that a step which sampling leaves out has no use for at all. */
 static PyObject *redirected_in_sampled(PyObject *callable, PyObject *const *args, size_t nargsf,
                                        PyObject *names)
 {
-    const struct redirection *r = tc_agent.is_skipped ? find_redirection(callable) : NULL;
+    const struct tc_redirection *r = tc_agent.is_skipped ? find_redirection(callable) : NULL;
 
     return r ? call_original(r, callable, args, nargsf, names)
              : redirected(callable, args, nargsf, names);
@@ -374,11 +331,11 @@ static vectorcallfunc entrance_of(const struct tc_hook *hook)
 
 static PyObject *enter_from_thunk(void *context, PyObject *const *args, size_t n, PyObject *names)
 {
-    struct redirection *r = context;
+    struct tc_redirection *r = context;
 
     if (tc_agent.is_skipped && entrance_of(&r->hook) == redirected_in_sampled)
         return call_original(r, r->keep, args, n, names);
-    return lead(r, r->keep, args, n, names);
+    return tc_slot_lead(r, r->keep, args, n, names);
 }
 
 /*
@@ -386,7 +343,7 @@ static PyObject *enter_from_thunk(void *context, PyObject *const *args, size_t n
  * calling convention. METH_COEXIST changes nothing for a callable that exists, and no convention
  * has it.
  */
-static void stop_specialisation(struct redirection *r, PyObject *callable)
+static void stop_specialisation(struct tc_redirection *r, PyObject *callable)
 {
     PyMethodDef **def = NULL;
 
@@ -412,7 +369,7 @@ bool tc_slot_is_redirected(PyObject *callable)
                 : find_redirection(callable) != NULL;
 }
 
-static void replace_hook(struct redirection *r, const struct tc_hook *hook)
+static void replace_hook(struct tc_redirection *r, const struct tc_hook *hook)
 {
     Py_XDECREF(r->hook.before);
     Py_XDECREF(r->hook.after);
@@ -441,10 +398,19 @@ bool tc_slot_is_there(PyObject *callable)
     return slot_of(callable) || Py_IS_TYPE(callable, &PyClassMethodDescr_Type);
 }
 
+struct tc_redirection *tc_redirection_new(vectorcallfunc original, const struct tc_hook *hook)
+{
+    struct tc_redirection *r = tc_calloc(1, sizeof(*r));
+
+    r->original = original;
+    r->hook = *hook;
+    return r;
+}
+
 void tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
 {
     vectorcallfunc *slot = slot_of(callable);
-    struct redirection *r;
+    struct tc_redirection *r;
 
     if (tc_slot_is_redirected(callable)) {
         replace_hook(find_redirection(callable), hook);
@@ -452,9 +418,7 @@ void tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
             *slot = entrance_of(hook);
         return;
     }
-    r = tc_calloc(1, sizeof(*r));
-    r->original = slot ? *slot : NULL;
-    r->hook = *hook;
+    r = tc_redirection_new(slot ? *slot : NULL, hook);
     if (!PyFunction_Check(callable)) {
         stop_specialisation(r, callable);
         r->keep = Py_NewRef(callable);
@@ -469,7 +433,7 @@ void tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
 
 static binaryfunc get_item;
 static objobjargproc set_item;
-static struct redirection get_item_redirection, set_item_redirection;
+static struct tc_redirection get_item_redirection, set_item_redirection;
 
 static PyObject *call_get_item(PyObject *callable, PyObject *const *args, size_t nargsf,
                                PyObject *names)
@@ -484,7 +448,7 @@ static PyObject *redirected_get_item(PyObject *tensor, PyObject *index)
 {
     PyObject *const args[2] = {tensor, index};
 
-    return lead(&get_item_redirection, NULL, args, 2, NULL);
+    return tc_slot_lead(&get_item_redirection, NULL, args, 2, NULL);
 }
 
 static PyObject *call_set_item(PyObject *callable, PyObject *const *args, size_t nargsf,
@@ -503,7 +467,7 @@ static int redirected_set_item(PyObject *tensor, PyObject *index, PyObject *valu
 
     if (!value) /* del x[i] */
         return set_item(tensor, index, value);
-    result = lead(&set_item_redirection, NULL, args, 3, NULL);
+    result = tc_slot_lead(&set_item_redirection, NULL, args, 3, NULL);
     Py_XDECREF(result);
     return result ? 0 : -1;
 }
@@ -541,43 +505,3 @@ bool tc_slot_redirect_set_item(PyTypeObject *type, const struct tc_hook *hook)
     methods->mp_ass_subscript = redirected_set_item;
     return true;
 }
-
-#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
-/*
- * 3.11 inlines calls between Python functions past the slot, unless there is an eval-frame
- * function. Inlined calls need no stack of C, all others do: where a deep recursion has used up
- * most of the stack, what is below is inlined again, and not traced.
- */
-static PyObject *eval_frame(PyThreadState *state, struct _PyInterpreterFrame *frame, int raised);
-
-static PyObject *eval_inlining(PyThreadState *state, struct _PyInterpreterFrame *frame, int raised)
-{
-    PyObject *result;
-
-    _PyInterpreterState_SetEvalFrameFunc(state->interp, _PyEval_EvalFrameDefault);
-    result = _PyEval_EvalFrameDefault(state, frame, raised);
-    if (_PyInterpreterState_GetEvalFrameFunc(state->interp) == _PyEval_EvalFrameDefault)
-        _PyInterpreterState_SetEvalFrameFunc(state->interp, eval_frame);
-    tell_of_deep_calls();
-    return result;
-}
-
-static PyObject *eval_frame(PyThreadState *state, struct _PyInterpreterFrame *frame, int raised)
-{
-    if (state->recursion_limit - state->recursion_remaining > DEEP && is_stack_low() &&
-        _PyInterpreterState_GetEvalFrameFunc(state->interp) == eval_frame)
-        return eval_inlining(state, frame, raised);
-    return _PyEval_EvalFrameDefault(state, frame, raised);
-}
-
-bool tc_slots_init(void)
-{
-    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), eval_frame);
-    return true;
-}
-#else
-bool tc_slots_init(void)
-{
-    return true;
-}
-#endif

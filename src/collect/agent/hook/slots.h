@@ -39,7 +39,10 @@ bool tc_slot_redirect_item(PyTypeObject *type, const struct tc_hook *hook);
 /* The same of type[index] = value. */
 bool tc_slot_redirect_set_item(PyTypeObject *type, const struct tc_hook *hook);
 
-/* Make calls between Python functions go through the slot too; once, at the start. */
-bool tc_slots_init(void);
+/* What a callable's calls lead to: how it was called, and the hook. Lives for ever. */
+struct tc_redirection *tc_redirection_new(vectorcallfunc original, const struct tc_hook *hook);
+/* The call that the hook is told of, or not; original makes it, and gets the callable. */
+PyObject *tc_slot_lead(struct tc_redirection *r, PyObject *callable, PyObject *const *args,
+                       size_t nargsf, PyObject *names);
 
 #endif /* TC_COLLECT_SLOTS_H */

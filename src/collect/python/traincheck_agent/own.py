@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions and classes that the script's own files define: they are found where the modules of these files name them."""
+"""Functions and classes that the script's own files define: they are found where the modules of these files name them. What is
+defined in a loop is known by its code, which is the same in each turn."""
+import inspect
 import os
 import sys
 import types
 
 import _traincheck_agent as agent
-from . import install, named, names, owners, settings, signature, sources, table, withheld
+from . import install, loops, named, names, owners, settings, signature, sources, table, withheld
 
 MAX_FUNCTIONS = 400  # a script that defines more is a library
 MAX_NAMES = 500  # objects whose names are looked for, and as many tensors and arrays, of which each step makes new ones
 
 _SPECIAL = ("__init__", "__call__", "__getitem__", "__iter__", "__next__")
 
-_modules = {}  # name of a module of the script's: those of its names that have been looked at
+_modules = {}  # name of a module of the script's: {name in it: number of the object that was looked at}
 _read = set()  # those whose files have been read
 _program = None  # the module of the script
+_lines = None  # its code, or that of a notebook's cell
+_again = set()  # names that such code binds in a loop
+_is_training = False
 _n_functions = 0
 _n_names = [0, 0]
 
@@ -53,8 +58,12 @@ def _function_of(value, module):
     return None
 
 
-def _trace(value, module, flags, key):
-    """key: what the module or class calls it, which a lambda has for its only name."""
+def _is_made_again(function, module, of):
+    return module is _program and not _again.isdisjoint((of, function.__qualname__.partition(".")[0]))
+
+
+def _trace(value, module, flags, key, of):
+    """key: what the module or class calls it, which a lambda has for its only name; of: the module's name for it or for the class."""
     global _n_functions
     function = _function_of(value, module)
     if function is None or agent.is_redirected(function) or _n_functions >= MAX_FUNCTIONS:
@@ -65,8 +74,9 @@ def _trace(value, module, flags, key):
         _n_functions += 1
         params = withheld.guarded(signature.outside_parameters(function, bool(flags & agent.METHOD)), False)
         flags |= withheld.flags(key, params, function)
-        number = agent.add_api(fn, agent.ROLE_OWN, flags, 0, signature.defaults(params))
-        install.roles[fn] = agent.ROLE_OWN
+        number = install.api(fn, agent.ROLE_OWN, flags, 0, params)
+        if _is_made_again(function, module, of):
+            agent.expect(function.__code__)
         agent.redirect(function, number, params, None, None, False, False)
 
 
@@ -75,14 +85,14 @@ def _is_of_torch(cls):
     return any(base.__module__.split(".")[0] == "torch" and not base.__module__.startswith("torch.utils.data") for base in cls.__mro__)
 
 
-def _class(cls, module):
+def _class(cls, module, of):
     if _is_of_torch(cls) or issubclass(cls, BaseException):
         return
     for name, value in list(vars(cls).items()):
         if name.startswith("__") and name not in _SPECIAL:
             continue
         if install.is_a(value, types.FunctionType, staticmethod, classmethod):
-            _trace(install.plain(value), module, 0 if install.is_a(value, staticmethod) else agent.METHOD, name)
+            _trace(install.plain(value), module, 0 if install.is_a(value, staticmethod) else agent.METHOD, name, of)
 
 
 def _look_at(name):
@@ -91,18 +101,18 @@ def _look_at(name):
     if name not in _read and module is not None:
         _read.add(name)
         install.attempt(name, named.meet, module)
-    if module is None or len(vars(module)) == len(known):
+    if module is None or module is not _program and len(vars(module)) == len(known):
         return
     found = vars(module).copy()
-    _modules[name] = frozenset(found)
+    _modules[name] = {key: id(value) for key, value in found.items()}
     for key, value in found.items():
-        if key in known:
+        if known.get(key) == id(value):
             continue
         if install.is_a(value, type):
             if value.__module__ == module.__name__:
-                install.attempt(key, _class, value, module)
+                install.attempt(key, _class, value, module, key)
         elif callable(value) and not install.is_a(value, types.BuiltinFunctionType):
-            install.attempt(key, _trace, value, module, 0, key)
+            install.attempt(key, _trace, value, module, 0, key, key)
 
 
 def imported(name):
@@ -111,7 +121,7 @@ def imported(name):
     file = getattr(module, "__file__", None)
     is_own = name not in _modules and isinstance(file, str) and not file.startswith((owners.STDLIB, *owners.site_folders())) and _is_own(module)
     if is_own:
-        _modules[name] = frozenset()
+        _modules[name] = {}
         named.leave_out(name)
         install.attempt(name, sources.imported, module)
     if "torch" in sys.modules:
@@ -134,15 +144,50 @@ def _meet_program():
     if main is None or main is _program or not _is_own(main):
         return
     _program = main
-    _modules["__main__"] = frozenset()
+    _modules["__main__"] = {}
     _read.discard("__main__")
     install.attempt("__main__", sources.imported, main)
     agent.watch(_names_of(main))
 
 
+def _frame_of_lines():
+    """The frame of the script's own lines, outside of all functions; None where they do not run."""
+    frame, scope, found = sys._getframe(), None if _program is None else _names_of(_program), None
+    while frame is not None:
+        found = frame if frame.f_globals is scope else found
+        frame = frame.f_back
+    return None if found is None or found.f_code.co_flags & inspect.CO_OPTIMIZED else found
+
+
+def _meet_lines():
+    global _lines
+    frame = _frame_of_lines()
+    if frame is not None and frame.f_code is not _lines:
+        _lines = frame.f_code
+        _again.update(loops.names(_lines))
+        if _is_training:
+            _expect(frame)
+
+
+def _expect(frame):
+    for code in loops.to_come(frame.f_code, frame.f_lasti):
+        agent.expect(code)
+
+
+def train():
+    """The training begins: what is defined from here on is looked at when it is called first."""
+    global _is_training
+    _is_training = True
+    _meet_lines()
+    frame = _frame_of_lines()
+    if frame is not None:
+        _expect(frame)
+
+
 def look():
     """The script has new names of its own."""
     _meet_program()
+    install.attempt("lines", _meet_lines)
     for name in list(_modules):
         _look_at(name)
     install.attempt("cells", named.meet_cells, vars(sys.modules["__main__"]).get("_ih"))

@@ -8,7 +8,7 @@ from . import annotations, classes, install, layout, own, plan, process, relied,
 from .classes import describe as describe_class
 from .device import architecture, compiler_paths, driver_paths, has_come, join_streams, leave_stream, look, stream_of, wait_for
 from .names import name_in_module, name_of_root as name_of_object, place_of_file
-from .own import look as look_at_own, name_of as name_of_operand
+from .own import look as look_at_own, name_of as name_of_operand, train as training_begins
 from .process import ending, open_trace, replicas
 from .sources import tell as tell_source, tell_kept as before_fork
 from .values import as_double, autocast_json, content, found_inf, name_of_root, numpy_json, placement_json, scaler_settings, shield
