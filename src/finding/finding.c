@@ -3,11 +3,12 @@
  * finding.c - groups of violations, each given to the departure that it lies behind
  *
  * A group lies behind a departure that came before it, or in the same step. Where there are
- * several: behind one that it speaks of, by the line, the call or the variable. Between these, and
- * for a group that speaks of none, that one counts whose edits have most of the words that the
- * violations of the run have, in what they say and in the lines that they name: one bug has one
- * cause more often than two. A group of violations of one step may hold two causes all the same:
- * how often something is called lies behind the edit that took away that call, or added it.
+ * several: behind one that it speaks of, by the line, the call or the variable; of these behind one
+ * that did not begin before. Between these, and for a group that speaks of none, that one counts
+ * whose edits have most of the words that the violations of the run have, in what they say and in
+ * the lines that they name: one bug has one cause more often than two. A group of violations of one
+ * step may hold two causes all the same: how often something is called lies behind the edit that
+ * took away that call, or added it.
  */
 #include "finding/finding.h"
 
@@ -83,9 +84,15 @@ static struct tc_map words_of_run(const struct assigning *a, const struct tc_dep
     return words;
 }
 
+/* Does it begin where the group does? What was there before had left whole what broke then. */
+static bool is_prompt(const struct tc_difference *first, const struct tc_violation *head)
+{
+    return first->step >= head->step;
+}
+
 /* How likely a departure is the cause of a group: the larger counts. */
 struct claim {
-    bool is_spoken_of;
+    bool is_spoken_of, is_prompt;
     double words;
     bool is_of_edit; /* something differs there */
 };
@@ -94,6 +101,8 @@ static bool is_stronger(const struct claim *x, const struct claim *y)
 {
     if (x->is_spoken_of != y->is_spoken_of)
         return x->is_spoken_of;
+    if (x->is_prompt != y->is_prompt)
+        return x->is_prompt;
     if (x->words != y->words)
         return x->words > y->words;
     return x->is_of_edit && !y->is_of_edit;
@@ -126,6 +135,7 @@ static const struct tc_departure *strongest_edit(const struct assigning *a, size
             continue;
         const struct claim claim = {
             .is_spoken_of = group_speaks_of(&run->comparison, departure, group, a->symbols),
+            .is_prompt = in_time && is_prompt(departure->differences.items[0], group->items[0]),
             .words = words[k],
             .is_of_edit = in_time && departure->kind == TC_DEPARTURE_OF_EDIT,
         };
@@ -139,6 +149,24 @@ static const struct tc_departure *strongest_edit(const struct assigning *a, size
     return best;
 }
 
+/* Did a call of which the group speaks come or go when it broke, and something else before? Then
+ * the group has a cause of its own. */
+static bool is_apart(const struct assigning *a, size_t i, const struct tc_departure *departure)
+{
+    const struct tc_comparison *c = &a->runs[i]->comparison;
+    const struct tc_violation *head = a->groups->items[i].items[0];
+
+    if (is_prompt(departure->differences.items[0], head))
+        return false;
+    for (size_t k = 0; k < c->differences.items.n; k++) {
+        const struct tc_difference *d = c->differences.items.items[k];
+        if (d->kind == TC_DIFFERENCE_CALLS && d->step == head->step &&
+            tc_speaks_of_difference(c, d, head, a->symbols))
+            return true;
+    }
+    return false;
+}
+
 /* What differs where nothing was edited is the last that is asked. */
 static const struct tc_departure *strongest(const struct assigning *a, size_t i,
                                             const double *words)
@@ -150,7 +178,8 @@ static const struct tc_departure *strongest(const struct assigning *a, size_t i,
         best = strongest_edit(a, i, words, false);
     for (size_t k = 0; k < run->departures.n && !best; k++)
         if (run->departures.items[k].kind == TC_DEPARTURE_LOOSE &&
-            is_before(&run->departures.items[k], a->groups->items[i].items[0]))
+            is_before(&run->departures.items[k], a->groups->items[i].items[0]) &&
+            !is_apart(a, i, &run->departures.items[k]))
             best = &run->departures.items[k];
     return best;
 }

@@ -27,17 +27,18 @@ ZERO, ROLL, CLIP, ITEM = "    optimizer.zero_grad()\n", "    batch = torch.roll(
 
 
 def write(folder, script=SCRIPT, steps=20, skips=None, frozen=False, quiet=20, **process):
-    """What the lines of the script call, from the first step on; skips: (a part of a line, the step from which on it is skipped). From
+    """What the lines of the script call, from the first step on; skips: {a part of a line: the step from which on it is skipped}. From
     step quiet on the optimizer changes one variable and not two."""
     t = Trace(folder, **process)
     t.write({"type": "source", "at": "train.py", "digest": hashlib.sha256(script.encode()).hexdigest()[:16], "text": script})
     net = t.net("w", "b")
     t.stage = "training"
-    optimizer = t.optimizer(net)
+    rate = re.search(r"lr=([\d.]+)", script)
+    optimizer = t.optimizer(net, lr=float(rate[1])) if rate else t.optimizer(net)
     for i in range(steps):
         for number, line in enumerate(script.splitlines(), 1):
             at = f"train.py:{number}"
-            if skips and skips[0] in line and i >= skips[1]:
+            if any(part in line and i >= first for part, first in (skips or {}).items()):
                 continue
             if "zero_grad" in line:
                 t.zero_grad(optimizer, at=at)
@@ -47,6 +48,8 @@ def write(folder, script=SCRIPT, steps=20, skips=None, frozen=False, quiet=20, *
                 t.backward(net, at=at)
             elif "optimizer.step" in line:
                 t.step(optimizer, at=at, changes=[] if frozen else net.parameters[:1] if i >= quiet else None)
+            elif "lr=" in line and not i:
+                t.op("torch.optim.SGD.__init__", role="make", at=at, args={"lr": optimizer["lr"]})
             elif "clip(" in line:
                 t.op("torch.nn.utils.clip_grad_norm_", role="clip", at=at, args={"max_norm": float(re.search(r", ([\d.]+)\)", line)[1])})
             elif "torch.roll" in line:
@@ -104,13 +107,13 @@ class Finding(runs.Case):
 
     def test_a_call_that_is_skipped_later(self):
         script = SCRIPT.replace(ROLL, "    if i < 17: " + ROLL.lstrip())
-        write(self.work / "run", script, skips=("torch.roll", 17))
+        write(self.work / "run", script, skips={"torch.roll": 17})
         (finding,) = self.findings("run")
         self.assert_leads(finding, "roll() is no longer called", "train.py:6", "from step 17 on")
 
     def test_a_call_that_data_skips(self):
         """Nothing was edited, and both runs make such a call: what the run was given may decide how often."""
-        write(self.work / "run", skips=("torch.roll", 17))
+        write(self.work / "run", skips={"torch.roll": 17})
         (finding,) = self.findings("run")
         self.assertEqual((finding["kind"], finding["step"]), ("violation", 17))
         self.assertNotIn("healthy_run", finding)
@@ -124,7 +127,7 @@ class Finding(runs.Case):
         self.assertTrue(self.text.startswith("also: "), self.text)
         for fails, code in ("law", 0), ("remark", 1):
             runs.run("check", "run", "-i", "own.jsonl", "-o", "report", "--overwrite", "--fail-on", fails, cwd=self.work, code=code)
-        write(self.work / "two", quiet=15, skips=("torch.roll", 17))
+        write(self.work / "two", quiet=15, skips={"torch.roll": 17})
         self.assertNotIn("remark", [f["kind"] for f in self.findings("two")])
 
     def test_an_edit_of_which_no_call_tells(self):
@@ -176,11 +179,28 @@ class Finding(runs.Case):
 
     def test_a_second_one_that_begins_later(self):
         script = SCRIPT.replace(ITEM, "    if i < 17: " + ITEM.lstrip()).replace(ZERO, "")
-        write(self.work / "run", script, skips=("torch.item", 17))
+        write(self.work / "run", script, skips={"torch.item": 17})
         first, second = self.findings("run")
         self.assert_leads(first, "Adam.zero_grad() is no longer called", "train.py:5", "from step 0 on")
         self.assertEqual((second["kind"], second["step"], second["at"]), ("remark", 17, "train.py:10"))
         self.assertIn("Tensor.item() is no longer called", second["sentence"])
+
+    def test_one_that_was_there_before_is_no_cause(self):
+        """What breaks at step 17 was whole at another rate, too, which is a setting then."""
+        rated = SCRIPT.replace("SGD(net)", "SGD(net, lr=0.1)")
+        for name in "healthy", "healthy_too":
+            write(self.work / name, rated)
+        self.infer("own.jsonl", "--overwrite")
+        write(self.work / "run", rated.replace("lr=0.1", "lr=0.2").replace(CLIP, "    if i < 17: " + CLIP.lstrip()), skips={"norm =": 17})
+        law, setting = self.findings("run")
+        self.assert_leads(law, "clip_grad_norm_() is no longer called", "train.py:9", "from step 17 on")
+        self.assert_leads(setting, "SGD.__init__(): lr is 0.2, was 0.1", "train.py:3", "first in step 0", "setting")
+
+    def test_a_second_one_where_nothing_was_edited(self):
+        write(self.work / "run", skips={"zero_grad": 0, "clip(": 17})
+        first, second = self.findings("run")
+        self.assertEqual([(f["step"], f["kind"]) for f in (first, second)], [(0, "departure"), (17, "violation")])
+        self.assertIn("clip_grad_norm_() is missing", self.text)
 
     # ---- settings
 
@@ -299,7 +319,7 @@ class Finding(runs.Case):
 
     def test_results_do_not_depend_on_threads_and_on_when(self):
         script = SCRIPT.replace(ITEM, "    if i < 17: " + ITEM.lstrip()).replace(ZERO, "")
-        write(self.work / "run", script, skips=("torch.item", 17))
+        write(self.work / "run", script, skips={"torch.item": 17})
         self.assertEqual(len(self.findings("run", "-j", 1, output="one")), 2)
         self.findings("run", "-j", 2, output="two")
         runs.run("onlinecheck", "run", "-i", "own.jsonl", "-o", "live", cwd=self.work, code=1)
