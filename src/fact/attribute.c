@@ -186,6 +186,29 @@ static bool is_batches(const struct tc_fact *fact, const char *expected, const c
            strtol(got, NULL, 10) > 0;
 }
 
+#define ENDS ",\""
+
+static const char *next_entry(const char *entries)
+{
+    return entries + strspn(entries, ENDS);
+}
+
+/* Are there all entries that there were, in their order, beside others? */
+static bool are_more(const char *expected, const char *got)
+{
+    size_t n;
+
+    for (expected = next_entry(expected); *expected; expected = next_entry(expected + n)) {
+        n = strcspn(expected, ENDS);
+        got = next_entry(got);
+        while (*got && (strcspn(got, ENDS) != n || strncmp(got, expected, n) != 0))
+            got = next_entry(got + strcspn(got, ENDS));
+        if (!*got)
+            return false;
+    }
+    return true;
+}
+
 bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symbols, tc_sym seen)
 {
     const char *expected = tc_strtab_text(symbols, fact->value);
@@ -202,6 +225,8 @@ bool tc_fact_is_setting(const struct tc_fact *fact, const struct tc_strtab *symb
     case TC_LAW:
         if (fact->attribute == TC_ATTRIBUTE_CLASS)
             return is_result(fact, symbols);
+        if (fact->attribute == TC_ATTRIBUTE_KEYS)
+            return is_saved(fact) && are_more(expected, got);
         return is_batches(fact, expected, got);
     }
     return false;

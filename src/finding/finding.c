@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/consequence.h"
+#include "finding/chosen.h"
 #include "finding/speaks.h"
 
 /* ---- which departure ------------------------------------------------------------------------- */
@@ -343,26 +343,13 @@ static void mark_laws(const struct assigning *a, struct tc_violation *const *vio
     tc_map_release(&laws);
 }
 
-/* What the command line chose accounts for amounts as a setting does that a call was given. */
+/* By the command line of each run. */
 static void mark_chosen(const struct assigning *a, struct tc_violation *const *violations, size_t n)
 {
-    TC_VEC(struct tc_chosen) chosen = {0};
-
-    for (size_t i = 0; i < a->groups->n; i++) {
-        const struct tc_departed_run *run = a->runs[i];
-        if (i && run == a->runs[i - 1])
-            continue;
-        for (size_t k = 0; run && k < run->comparison.differences.items.n; k++) {
-            const struct tc_difference *d = run->comparison.differences.items.items[k];
-            if (d->kind != TC_DIFFERENCE_COMMAND || d->is_seed || !d->was || !d->is)
-                continue;
-            tc_vec_push(&chosen, ((struct tc_chosen){a->groups->items[i].items[0]->first.run,
-                                                     strtod(d->was, NULL), strtod(d->is, NULL)}));
-        }
-    }
-    if (chosen.n)
-        tc_consequences_mark(violations, n, chosen.items, chosen.n, a->symbols);
-    tc_vec_release(&chosen);
+    for (size_t i = 0; i < a->groups->n; i++)
+        if (a->runs[i] && (!i || a->runs[i] != a->runs[i - 1]))
+            tc_chosen_mark(&a->runs[i]->comparison, a->groups->items[i].items[0]->first.run,
+                           violations, n, a->symbols);
 }
 
 /* ---- findings -------------------------------------------------------------------------------- */

@@ -26,12 +26,15 @@ for i in range(20):
 ZERO, ROLL, CLIP, ITEM = "    optimizer.zero_grad()\n", "    batch = torch.roll(data, 1)\n", "    norm = clip(net, 1.0)\n", "    log(torch.item(loss))\n"
 
 
-def write(folder, script=SCRIPT, steps=20, skips=None, frozen=False, quiet=20, **process):
+def write(folder, script=SCRIPT, steps=20, skips=None, frozen=False, quiet=20, options=None, **process):
     """What the lines of the script call, from the first step on; skips: {a part of a line: the step from which on it is skipped}. From
-    step quiet on the optimizer changes one variable and not two."""
+    step quiet on the optimizer changes one variable and not two. options: of the command line, which a function is given and which are
+    saved."""
     t = Trace(folder, **process)
     t.write({"type": "source", "at": "train.py", "digest": hashlib.sha256(script.encode()).hexdigest()[:16], "text": script})
     net = t.net("w", "b")
+    if options:
+        t.op("__main__.build", role="own", at="train.py:2", args={"options": {"dict": options}})
     t.stage = "training"
     rate = re.search(r"lr=([\d.]+)", script)
     optimizer = t.optimizer(net, lr=float(rate[1])) if rate else t.optimizer(net)
@@ -57,6 +60,9 @@ def write(folder, script=SCRIPT, steps=20, skips=None, frozen=False, quiet=20, *
             elif "torch.item" in line:
                 t.op("torch.Tensor.item", at=at)
         t.cut()
+    if options:
+        t.stage = "checkpointing"
+        t.op("torch.save", role="save", at="train.py:3", args={"obj": {"dict": {"options": {"dict": options}}}})
     t.end()
 
 
@@ -221,6 +227,19 @@ class Finding(runs.Case):
         """Beside an edit that computes another way."""
         write(self.work / "run", SCRIPT.replace("clip(net, 1.0)", "clip(nets, 2.5)"), argv=["train.py", "--clip", "2.5"])
         runs.run("check", "run", "-i", "own.jsonl", "-o", "report", "--fail-on", "law", cwd=self.work, code=0)
+
+    def test_what_has_the_name_of_an_option_is_a_setting(self):
+        """A flag is one, where the command line has it, and so is an option that was not given before. So are more options in what is
+        saved, and not fewer."""
+        options = {"rate": 0.1, "name": None, "always_save": False}
+        for name in "healthy", "healthy_too":
+            write(self.work / name, options=options)
+        self.infer("own.jsonl", "--overwrite")
+        changed = {"rate": 0.1, "name": "x", "always_save": True}
+        for argv, given, code in ((["--always-save", "--name", "x"], changed, 0), ([], changed, 1), ([], {**options, "clip": 1.0}, 0),
+                                  ([], {"rate": 0.1, "name": None}, 1)):
+            write(self.work / "run", options=given, argv=["train.py", *argv])
+            runs.run("check", "run", "-i", "own.jsonl", "-o", "report", "--overwrite", "--fail-on", "law", cwd=self.work, code=code)
 
     def test_a_setting_beside_a_law(self):
         write(self.work / "run", without(ZERO).replace("1.0", "2.5"))
