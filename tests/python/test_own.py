@@ -181,6 +181,23 @@ if __name__ == "__main__": torch.multiprocessing.spawn(work, nprocs=2)
         """)
         self.assertEqual([(r["by"], r["at"]) for r in self.calls_of(run) if r["fn"] == "__main__.double"], [("user", "script.py:6")])
 
+    def test_a_class_that_one_line_makes_often(self):
+        """Also one that has the constructor of another, and one of a package."""
+        run = self.traced("""
+            import torch
+            from torch import nn
+            class Mean:
+                def __init__(self, n): self.n = n
+            class Last(Mean): pass
+            torch.manual_seed(0)
+            for n in range(12):
+                made = Mean(n), Last(n), nn.Dropout(0.1), nn.Dropout1d(0.1)
+        """)
+        self.assertEqual([(r["self"]["object"], r["args"]["n"]) for r in self.calls_of(run)],
+                         [(f"__main__.{name}", n) for n in range(12) for name in ("Mean", "Last")])
+        self.assertEqual([r["self"]["object"] for r in run.records() if r["type"] == "call" and self.role[r["fn"]] == "make"],
+                         12 * ["torch.nn.Dropout", "torch.nn.Dropout1d"])
+
     def test_loaders_that_the_script_makes(self):
         run = self.of_script
         self.assert_no_errors(run)

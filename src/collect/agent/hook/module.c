@@ -101,6 +101,15 @@ static PyObject *redirect_item(PyObject *self, PyObject *args)
     return PyBool_FromLong(is_done);
 }
 
+static PyObject *keep_init(PyObject *self, PyObject *type)
+{
+    (void)self;
+    if (!PyType_Check(type))
+        return PyErr_Format(PyExc_TypeError, "a class");
+    tc_slot_keep_constructor((PyTypeObject *)type);
+    Py_RETURN_NONE;
+}
+
 static PyObject *watch(PyObject *self, PyObject *dict)
 {
     (void)self;
@@ -521,6 +530,7 @@ static PyMethodDef methods[] = {
     {"redirect",       redirect,       METH_VARARGS, NULL},
     {"redirect_item",  redirect_item,  METH_VARARGS, NULL},
     {"is_redirected",  is_redirected,  METH_O,       NULL},
+    {"keep_init",      keep_init,      METH_O,       NULL},
     {"expect",         expect,         METH_O,       NULL},
     {"expect_ours",    expect_ours,    METH_NOARGS,  NULL},
     {"watch",          watch,          METH_O,       NULL},

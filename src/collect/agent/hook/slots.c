@@ -429,6 +429,28 @@ void tc_slot_redirect(PyObject *callable, const struct tc_hook *hook)
         set_slot(callable, slot, entrance_of(hook));
 }
 
+/* ---- constructors ---- */
+
+#if PY_VERSION_HEX >= 0x030D0000
+/* The same in other words. */
+static PyObject *allocate(PyTypeObject *type, Py_ssize_t n)
+{
+    return PyType_GenericAlloc(type, n);
+}
+#endif
+
+void tc_slot_keep_constructor(PyTypeObject *type)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_alloc != PyType_GenericAlloc)
+        return;
+    type->tp_alloc = allocate;
+    PyType_Modified(type); /* for lines that have called it already */
+#else
+    (void)type;
+#endif
+}
+
 /* ---- x[i] and x[i] = y, which a C type answers by slots of its own and no function ---- */
 
 static binaryfunc get_item;

@@ -39,6 +39,12 @@ bool tc_slot_redirect_item(PyTypeObject *type, const struct tc_hook *hook);
 /* The same of type[index] = value. */
 bool tc_slot_redirect_set_item(PyTypeObject *type, const struct tc_hook *hook);
 
+/*
+ * The constructor of the class is redirected. From Python 3.13 on a line that has called a class
+ * some times enters its constructor past the slot, unless objects are allocated in another way.
+ */
+void tc_slot_keep_constructor(PyTypeObject *type);
+
 /* What a callable's calls lead to: how it was called, and the hook. Lives for ever. */
 struct tc_redirection *tc_redirection_new(vectorcallfunc original, const struct tc_hook *hook);
 /* The call that the hook is told of, or not; original makes it, and gets the callable. */

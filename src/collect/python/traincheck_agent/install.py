@@ -138,6 +138,14 @@ def declared(cls, name):
     return None if base is None else vars(base)[name]
 
 
+def keep_constructor(cls, init):
+    """Of the class, and of those that have it from there."""
+    agent.keep_init(cls)
+    for heir in type.__subclasses__(cls):
+        if plain(declared(heir, "__init__")) is init:
+            keep_constructor(heir, init)
+
+
 def _attribute(owner, name):
     if isinstance(owner, type):
         return plain(declared(owner, name))

@@ -217,6 +217,7 @@ def _trace_class(cls, path):
     init = install.plain(install.declared(cls, "__init__"))
     if isinstance(init, types.FunctionType):
         _trace(init, _name(cls, path, "__init__"), agent.ROLE_MAKE, True)
+        install.keep_constructor(install.declaring(cls, "__init__"), init)
     _trace_methods(cls, path, _methods | {"__call__"})
 
 

@@ -93,6 +93,8 @@ def _class(cls, module, of):
             continue
         if install.is_a(value, types.FunctionType, staticmethod, classmethod):
             _trace(install.plain(value), module, 0 if install.is_a(value, staticmethod) else agent.METHOD, name, of)
+            if name == "__init__":
+                install.keep_constructor(cls, value)
 
 
 def _look_at(name):
