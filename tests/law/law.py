@@ -64,7 +64,7 @@ DOORS = {
     r"xxhash|xxh3": ["src/base/hash.c"],
     r"yaml\.h": ["src/collect/config.c"],
     r"cmocka": ["tests/"],
-    r"Python\.h|structmember|frameobject|internal/pycore|cpython/": ["src/collect/"],
+    r"Python\.h|marshal\.h|structmember|frameobject|internal/pycore|cpython/": ["src/collect/"],
 }
 SYSTEM = re.compile(
     r"(assert|complex|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|signal|stdalign"

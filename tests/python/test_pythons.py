@@ -3,6 +3,7 @@
 import collections
 import os
 import pathlib
+import shutil
 import subprocess
 import textwrap
 import unittest
@@ -169,6 +170,25 @@ class Package(Case):
         self.assertEqual(of["shop.prices.gross"]["args"], {"net": 0, "rate": 2})
         raised = [r for r in run.records() if r["type"] == "raise"]
         self.assertEqual([(r["exc"], r["msg"]) for r in raised], [("KeyError", "no such thing")])
+
+    def test_code_of_another_magic_number_is_compiled_anew(self):
+        """The build compiles what the agent runs. Only that code has comments where Python leaves them out."""
+        script = self.script("import shop, sys\nshop.total(2)\nprint(sys.modules['traincheck_agent.settings'].__doc__)\n")
+        env = {**self.env, "PYTHONOPTIMIZE": "2"}
+        magic = subprocess.run([PYTHON, "-c", "import importlib.util as u, sys; sys.stdout.buffer.write(u.MAGIC_NUMBER)"],
+                               capture_output=True, check=True).stdout
+        shutil.copytree(BIN.parent / "lib" / "traincheck", self.work / "lib" / "traincheck")
+        (self.work / "bin").mkdir()
+        copy = shutil.copy(BIN / "traincheck-collect", self.work / "bin")
+        agent = self.work / "lib" / "traincheck" / "traincheck_agent.cpython-{}{}.so".format(*VERSION)
+        agent.write_bytes(agent.read_bytes().replace(magic, bytes([magic[0] ^ 1]) + magic[1:]))
+        counts = []
+        for collector, comment in (BIN / "traincheck-collect", "What the collector asked for, "), (copy, "None"):
+            run = self.execute([collector, "--python", PYTHON, "-o", self.work / "trace", "--overwrite", "--instrument", "shop", script],
+                               self.work / "trace", env)
+            self.assertEqual((run.code, run.err, run.out[:len(comment)]), (0, "", comment))
+            counts.append(self.counts(run.records()))
+        self.assertEqual(counts, [{"shop.total": 1, "shop.prices.gross": 2}] * 2)
 
     def test_objects_keep_their_number(self):
         """Each version of Python keeps weak references elsewhere."""

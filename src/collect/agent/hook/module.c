@@ -480,6 +480,15 @@ static PyObject *release(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *load_plans(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    if (!tc_policy_load_plans())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 /* mute(is_on): what this thread calls is not traced, or is again */
 static PyObject *mute(PyObject *self, PyObject *is_on)
 {
@@ -566,6 +575,7 @@ static PyMethodDef methods[] = {
     {"hold",           hold,           METH_NOARGS,  NULL},
     {"release",        release,        METH_NOARGS,  NULL},
     {"digest",         digest,         METH_VARARGS, NULL},
+    {"load_plans",     load_plans,     METH_NOARGS,  NULL},
     {"mute",           mute,           METH_O,       NULL},
     {"leave_stream",   leave_stream,   METH_NOARGS,  NULL},
     {NULL,             NULL,           0,            NULL},

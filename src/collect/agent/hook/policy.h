@@ -13,4 +13,7 @@
  */
 bool tc_policy_load(PyObject *module);
 
+/* Run those of them that only collect --plan needs: once, by the policy. */
+bool tc_policy_load_plans(void);
+
 #endif /* TC_COLLECT_POLICY_H */

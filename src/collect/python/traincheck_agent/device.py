@@ -4,7 +4,6 @@ answers of one device come in one copy."""
 import contextlib
 import functools
 import math
-import pathlib
 import sys
 
 import _traincheck_agent as agent
@@ -266,15 +265,20 @@ def _is_hip():
     return getattr(sys.modules["torch"].version, "hip", None) is not None
 
 
+def _path(text):
+    import pathlib  # only jobs on a GPU need it, and ctypes
+    return pathlib.Path(text)
+
+
 def _site():
-    return pathlib.Path(sys.modules["torch"].__file__).resolve().parents[1]
+    return _path(sys.modules["torch"].__file__).resolve().parents[1]
 
 
 def _loaded(name):
     """Paths of libraries of that name which the process has."""
     with contextlib.suppress(OSError), open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
         paths = {line.split(None, 5)[5].strip() for line in maps if f"/{name}" in line}
-        return sorted(path for path in paths if pathlib.PurePath(path).name.startswith(name))
+        return sorted(path for path in paths if _path(path).name.startswith(name))
     return []
 
 
@@ -292,7 +296,7 @@ def _hiprtc_paths():
     """Of torch's release, as the code is for its driver; in old ones it is a part of that."""
     release = (sys.modules["torch"].version.hip or "").split(".")[0]
     names = ["libhiprtc.so", f"libhiprtc.so.{release}"]
-    near = [pathlib.Path(path).parent for path in _loaded("libamdhip64.so")]
+    near = [_path(path).parent for path in _loaded("libamdhip64.so")]
     folders = [*near, _site() / "torch" / "lib", *sorted(_site().glob("_rocm_sdk_*/lib"))]
     beside = [str(folder / name) for folder in folders for name in reversed(names) if (folder / name).exists()]
     return _loaded("libhiprtc.so") + beside + names[::-1] + _loaded("libamdhip64.so")
@@ -304,7 +308,7 @@ def _nvrtc_paths():
     version = (sys.modules["torch"].version.cuda or "").split(".")[0]
     names = [f"libnvrtc.so.{version}"] if version in ("12", "13") else ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"]
     paths = [path for name in names for folder in ("nvidia/*/lib", "torch/lib") for path in sorted(_site().glob(f"{folder}/{name}"))]
-    import ctypes  # only jobs on a GPU need it
+    import ctypes
     for builtins in sorted({path for found in paths for path in found.parent.glob("libnvrtc-builtins.so.*")}):
         with contextlib.suppress(OSError):
             ctypes.CDLL(str(builtins))

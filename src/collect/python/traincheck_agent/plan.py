@@ -17,10 +17,6 @@ _OLDEST = (2, 5)
 _FAILED = 125
 
 
-def is_asked():
-    return bool(settings.text("plan"))
-
-
 def _tell(text):
     """Also with --quiet: a run that makes no plan says why."""
     sys.stderr.write(f"traincheck-collect: {text}\n")

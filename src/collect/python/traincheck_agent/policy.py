@@ -4,7 +4,7 @@ import sys
 import types
 
 import _traincheck_agent as agent
-from . import annotations, classes, install, layout, own, plan, process, relied, settings, sources, table
+from . import annotations, classes, install, layout, own, process, relied, settings, sources, table
 from .classes import describe as describe_class
 from .device import architecture, compiler_paths, driver_paths, has_come, join_streams, leave_stream, look, stream_of, wait_for
 from .names import name_in_module, name_of_root as name_of_object, place_of_file
@@ -163,7 +163,9 @@ def imported(args, _result=None):
 def start():
     if settings.flag("list"):
         return  # nothing runs that could be traced
-    if plan.is_asked():
+    if settings.text("plan"):
+        agent.load_plans()
+        from . import plan
         return plan.start()
     process.start()
     install.attempt("sources", sources.start)

@@ -2,7 +2,6 @@
 """The process: its record, its children, its end."""
 import atexit
 import os
-import socket
 import sys
 
 import _traincheck_agent as agent
@@ -88,7 +87,7 @@ def arguments():
 def _record():
     rank, world = rank_and_world()
     record = {"type": "process", "schema": agent.SCHEMA, "pid": os.getpid(), "role": _role,
-              "host": socket.gethostname(), "ppid": os.getppid(), "rank": rank,
+              "host": os.uname().nodename, "ppid": os.getppid(), "rank": rank,
               "world_size": world, "argv": arguments(), "cwd": working_folder(),
               "python": sys.version.split()[0], "packages": _packages(),
               "mode": settings.text("mode", "full"), "content": settings.text("content", "off"),
