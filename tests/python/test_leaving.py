@@ -374,11 +374,11 @@ for i in range(20000): yard.work(hashlib.sha256(b'%d' % i).hexdigest())
         self.assertRegex(run.said, r"No space left on device; lost: \d+ records of the steps 0 to 0")
 
     def test_of_a_killed_child_is_counted_what_it_left(self):
-        child = self.script(START + "yard.many(300); time.sleep(1.2)\nyard.many(10 ** 7)", "child.py")
+        child = self.script(START + "yard.many(300); time.sleep(1.2); os.write(1, b'.')\nyard.many(10 ** 7)", "child.py")
         text = f"""
 import signal, subprocess, sys
-p = subprocess.Popen([sys.executable, {str(child)!r}])
-time.sleep(4); p.kill(); p.wait(); print("done")
+p = subprocess.Popen([sys.executable, {str(child)!r}], stdout=subprocess.PIPE)
+p.stdout.read(1); time.sleep(0.5); p.kill(); p.wait(); print("done")
 """
         run = self.trace(text)
         self.assertEqual((run.code, run.out), (0, "done\n"), run.said)
