@@ -2,6 +2,7 @@
 """Names of the model's tensors and their places in the single-device ones."""
 import fnmatch
 import gc
+import itertools
 import math
 import re
 import sys
@@ -34,9 +35,26 @@ def _walk(module, prefix, seen):
             yield from _walk(child, below, seen)
 
 
-def _modules():
-    kind = sys.modules["torch"].nn.Module
-    return [m for m in gc.get_objects() if issubclass(type(m), kind) and "_modules" in m.__dict__]
+def _below(kind):
+    """The ids of a class and of all that derive from it."""
+    known, more = set(), [kind]
+    while more:
+        derived = more.pop()
+        if id(derived) not in known:
+            known.add(id(derived))
+            more += type.__subclasses__(derived)
+    return known
+
+
+def alive():
+    """The optimizers and the modules that there are. The garbage collector knows a million objects of a large job: this looks once, and calls
+    nothing of theirs."""
+    torch = sys.modules["torch"]
+    optimizers, modules = _below(torch.optim.Optimizer), _below(torch.nn.Module)
+    objects = gc.get_objects()
+    found = list(itertools.compress(objects, map((optimizers | modules).__contains__, map(id, map(type, objects)))))
+    return ([o for o in found if id(type(o)) in optimizers and "param_groups" in o.__dict__],
+            [m for m in found if id(type(m)) in modules and "_modules" in m.__dict__])
 
 
 def _trainable(modules):
@@ -49,15 +67,14 @@ class Names:
     tensor that the optimizer trains in its place: see plan_copies. What no optimizer trains, as a teacher that follows the
     model, has a name, too."""
 
-    def __init__(self, optimizers, copies=None):
-        """copies: those of the first step, if later ones have other numbers than the job: ranks that are not there send
+    def __init__(self, optimizers, found, copies=None):
+        """found: all modules. copies: those of the first step, if later ones have other numbers than the job: ranks that are not there send
         none."""
         self.params, self.buffers, self.modules = {}, {}, {}  # id -> name; buffers: name -> tensor
         self.tensors = {}  # name -> parameter
         self.others = []  # of each model: name -> parameter that no optimizer trains
         self.copies = {}  # id of a tensor that an optimizer trains -> its pieces
         wanted = {id(p): p for o in optimizers for group in o.param_groups for p in group["params"]}
-        found = _modules()
         kind = sys.modules["torch"].nn.parallel.DistributedDataParallel
         self.wrappers = [m for m in found if isinstance(m, kind) and "module" in m._modules]
         counted = self._counted(found, wanted)

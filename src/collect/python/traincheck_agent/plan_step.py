@@ -7,7 +7,6 @@ script does with the parameters right after optimizer.step() belongs to the step
 call without gradients, too: a frozen teacher's, say, whose numbers would be rounded. What nothing reads of that is dropped. Where no optimizer trains the model, the
 first write to a parameter after a backward is the optimizer's step."""
 import atexit
-import gc
 import json
 import os
 import sys
@@ -182,10 +181,11 @@ class Capture:
         if is_first:
             self.is_within = self.is_prelude = True
             self.step += 1
-            if self.step == 1:
-                self._first_step()
             if self.step <= self.wanted:
-                self._begin()
+                alive = plan_place.alive()
+                if self.step == 1:
+                    self._first_step(*alive)
+                self._begin(*alive)
         if self.is_prelude and sys.modules["torch"].is_grad_enabled():
             self.is_prelude = False
             if self.step <= self.wanted:
@@ -264,14 +264,8 @@ class Capture:
 
     # ---- what the step starts from
 
-    def _optimizers(self):
-        kind = sys.modules["torch.optim"].Optimizer
-        found = [o for o in gc.get_objects() if issubclass(type(o), kind) and "param_groups" in o.__dict__]
-        return found
-
-    def _first_step(self):
-        optimizers = self._optimizers()
-        names = plan_place.Names(optimizers)
+    def _first_step(self, optimizers, modules):
+        names = plan_place.Names(optimizers, modules)
         self.copies = names.copies
         self.is_by_hand = not any(group["params"] for o in optimizers for group in o.param_groups)
         if self.is_by_hand:
@@ -287,10 +281,9 @@ class Capture:
             self.first_buffers = {name: local(b).detach().clone() for name, b in names.buffers.items()}
             self.first_others = names.fingerprints()
 
-    def _begin(self):
-        optimizers = self._optimizers()
+    def _begin(self, optimizers, modules):
         rank, world = self.job.place()
-        self.names = plan_place.Names(optimizers, self.copies if self.job.is_fake else None)
+        self.names = plan_place.Names(optimizers, modules, self.copies if self.job.is_fake else None)
         try:
             self.layout = plan_place.Layout(self.layout_path, rank, world, plan_place.meshes())
         except (plan_place.LayoutError, OSError) as error:
