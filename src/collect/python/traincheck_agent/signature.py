@@ -5,6 +5,7 @@ A signature is a tuple of alternatives (most callables have one), an alternative
 Builtins of torch have no Python signature; theirs are the schemas that torch's own dispatcher holds,
 one for each overload.
 """
+import functools
 import inspect
 import json  # now: a script may change sys.path before the first record
 import re
@@ -136,17 +137,19 @@ def _unified(alternatives):
     return tuple(found.values())
 
 
+@functools.lru_cache(maxsize=None)
+def _of_name(name):
+    """The overloads of a function, and of the method of its name."""
+    torch = sys.modules["torch"]
+    return [tuple(map(_of_argument, schema.arguments)) for schema in torch._C._jit_get_schemas_for_operator("aten::" + name)
+            if _is_eager(torch, schema) and not _is_variant(schema)]
+
+
 def _of_schema(callable_, skip_first):
-    torch = sys.modules.get("torch")
     name = getattr(callable_, "__name__", "")
-    if torch is None or not name:
+    if "torch" not in sys.modules or not name:
         return None
-    found = []
-    for schema in torch._C._jit_get_schemas_for_operator("aten::" + name):
-        if _is_eager(torch, schema) and not _is_variant(schema):
-            params = tuple(map(_of_argument, schema.arguments))
-            found.append(params[1:] if skip_first else params)
-    return _unified(found) or None
+    return _unified(params[1:] if skip_first else params for params in _of_name(name)) or None
 
 
 # ---- doc strings, for builtins that are no operators (torch.tensor, torch.from_numpy)
