@@ -272,6 +272,7 @@ def attend(connection, program):
 
 
 def serve(path, owner, also):
+    import gc
     import importlib
     import select
     server = socket.socket(socket.AF_UNIX)
@@ -282,6 +283,8 @@ def serve(path, owner, also):
     for module in also:
         importlib.import_module(module)
     sys.dont_write_bytecode = True
+    gc.collect()
+    gc.freeze()  # no child looks through what it shares with all
     n_children = 0
     while os.path.exists(f"/proc/{owner}"):
         if not select.select([server], [], [], 1)[0]:
