@@ -45,20 +45,30 @@ class Repository:
             shutil.copy(YEAR / name, folder)
         tools = folder.parent / "tools"
         tools.mkdir()
-        (tools / "python3").write_text(f'#!/bin/sh\nexec {shlex.quote(str(python))} "$@"\n')
+        self.python, self.pythons = python, folder.parent / "pythons"
         self.times = folder.parent / "times"
         for tool in ("traincheck-check", "traincheck-infer"):
             (tools / tool).write_text(f'#!/bin/sh\n{shlex.quote(str(bin_dir / tool))} "$@"\nstatus=$?\ntimes >>{self.times}\nexit $status\n')
-        for tool in tools.iterdir():
-            tool.chmod(0o755)
+            (tools / tool).chmod(0o755)
         self.env = {**os.environ, "PATH": os.pathsep.join([str(tools), str(bin_dir), os.environ["PATH"]]), "VIRTUAL_ENV": "",
                     "CONDA_PREFIX": "", "OMP_NUM_THREADS": "1", "COLUMNS": "100"}
         self.env.pop("PYTHONPATH", None)
 
+    def python_of(self, requirements):
+        """A folder of PATH with the python3 that has the torch that is required."""
+        is_newer = "torch==2.99" in requirements
+        folder = self.pythons / ("newer" if is_newer else "older")
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            below = ("env", f"PYTHONPATH={HERE / 'newer_torch'}") if is_newer else ()
+            python = warm_python(self.python, ["sklearn.datasets"], below, OMP_NUM_THREADS="1")
+            (folder / "python3").write_text(f'#!/bin/sh\nexec {shlex.quote(str(python))} "$@"\n')
+            (folder / "python3").chmod(0o755)
+        return folder
+
     def run(self, *command, code=0):
-        env = dict(self.env)
-        if "torch==2.99" in (self.folder / "requirements.txt").read_text():
-            env["PYTHONPATH"] = str(HERE / "newer_torch")
+        python = self.python_of((self.folder / "requirements.txt").read_text())
+        env = {**self.env, "PATH": f"{python}{os.pathsep}{self.env['PATH']}"}
         p = subprocess.run(command, cwd=self.folder, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         assert code is None or p.returncode == code, f"{shlex.join(map(str, command))} ended with {p.returncode}:\n{p.stdout}"
         return p
@@ -181,7 +191,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch) / "year"
         folder.mkdir()
-        repository = Repository(folder, options.bin.resolve(), warm_python(options.python.absolute(), ["sklearn.datasets"], OMP_NUM_THREADS="1"))
+        repository = Repository(folder, options.bin.resolve(), options.python.absolute())
         page = HEAD.format(torch=torch) + f"\n## The first set\n\n{indented(begin(repository))}"
         quoted = what_the_bytes_are(repository)
         for number, patch in enumerate(sorted((YEAR / "history").glob("*.patch")), 1):
