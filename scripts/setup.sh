@@ -187,7 +187,7 @@ other_pythons() {
     for minor in $(seq "${OLDEST_PYTHON#3.}" "${NEWEST_PYTHON#3.}"); do
         for found in "$(command -v "python3.$minor")" "${PYENV_ROOT:-${HOME:-}/.pyenv}"/versions/3."$minor".*/bin/python; do
             if [ -x "$found" ] && "$found" -B "$root/scripts/python_header.py" >/dev/null 2>&1; then
-                printf ';%s' "$found"
+                printf ';%s' "$("$found" -c 'import sys; print(sys.executable)')" # a shim of pyenv takes longer than Python
                 break
             fi
         done
