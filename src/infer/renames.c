@@ -159,14 +159,14 @@ static void add_sayings(struct sayings *sayings, const struct tc_set_claim *clai
 {
     struct masking all = {.name = TC_NO_SYM}, one = {0};
     struct tc_strbuf masked = TC_STRBUF_INIT;
+    const size_t size = sayings->are_places ? claim->of : strlen(claim->text);
 
-    each_name(sayings->names, claim->text, claim->of, mask, &all, &masked);
+    each_name(sayings->names, claim->text, size, mask, &all, &masked);
     const bool is_place = strchr(masked.text, '.') != NULL; /* a name that both sets have */
     for (size_t i = 0; i < all.met.n && (is_place || !sayings->are_places); i++) {
         one.name = all.met.items[i];
         tc_strbuf_reset(&masked);
-        each_name(sayings->names, claim->text,
-                  sayings->are_places ? claim->of : strlen(claim->text), mask, &one, &masked);
+        each_name(sayings->names, claim->text, size, mask, &one, &masked);
         tc_vec_push(&sayings->items,
                     ((struct saying){one.name, tc_hash64(masked.text, masked.size, 0)}));
     }
