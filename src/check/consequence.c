@@ -6,7 +6,8 @@
  * of a law says whether what was seen follows from such a pair: if it is about an amount or a size.
  * What a call computes over, or how, is no amount. Nor does an amount follow from a shape: that is
  * another one, too, where elements were lost or calls left out. A call that is so given another
- * size may do nothing with it, or meet what is alike by chance.
+ * size may do nothing with it, or meet what is alike by chance; and a loop over another number of
+ * things is followed by its end sooner or later.
  */
 #include "check/consequence.h"
 
@@ -106,12 +107,21 @@ static bool is_sized(const struct tc_map *sized, const struct tc_violation *v)
            (tc_map_get(sized, call_of(v), &ignored) || tc_map_get(sized, api_of(v), &ignored));
 }
 
+/* Does it say what comes next, which is another call where a loop is over? */
+static bool is_of_loop(const struct tc_violation *v)
+{
+    const struct tc_fact *fact = tc_invariant_fact(v->invariant);
+
+    return fact && fact->subject.kind == TC_SUBJECT_INSIDE;
+}
+
 void tc_consequences_mark(struct tc_violation *const *violations, size_t n,
                           const struct tc_chosen *chosen, size_t n_chosen,
                           const struct tc_strtab *symbols)
 {
     struct tc_map sized = TC_MAP_INIT;
     struct pairs pairs = {0};
+    size_t n_follow = 0;
 
     for (size_t i = 0; i < n_chosen; i++)
         add_pair(&pairs, &chosen[i]);
@@ -121,9 +131,10 @@ void tc_consequences_mark(struct tc_violation *const *violations, size_t n,
         if (follows(&pairs, violations[i], symbols)) {
             violations[i]->is_setting = true;
             add_sized(&sized, violations[i]);
+            n_follow++;
         }
-    for (size_t i = 0; sized.n && i < n; i++)
-        violations[i]->is_setting |= is_sized(&sized, violations[i]);
+    for (size_t i = 0; n_follow && i < n; i++)
+        violations[i]->is_setting |= is_of_loop(violations[i]) || is_sized(&sized, violations[i]);
     tc_map_release(&sized);
     tc_vec_release(&pairs.items);
 }

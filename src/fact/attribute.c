@@ -15,8 +15,6 @@
 #include <string.h>
 
 #include "fact/how_often.h"
-#include "fact/number_range.h"
-#include "fact/number_span.h"
 #include "fact/one_value.h"
 #include "fact/tensor_content.h"
 #include "fact/trend_rule.h"
@@ -34,7 +32,6 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(LENGTH, ARG_VALUE, LAW, 12),
     BY(trend, TREND, ARG_VALUE, LAW, 12),
     ROW(NAMED, ARG_VALUE, LAW, 12),
-    ROW(SLICE, ARG_VALUE, LAW, 12),
     ROW(TENSOR, ARG_VALUE, LAW, 12, .is_of_kind = true, .never = {TC_FACT_NO_TENSOR}),
     ROW(DTYPE, ARG_VALUE, LAW, 12, .is_of_kind = true),
     ROW(NDIM, ARG_VALUE, LAW, 12, .is_of_kind = true),
@@ -45,17 +42,13 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(AUTOCAST, ARG_VALUE, LAW, 12),
     ROW(OWNED, ATTRIBUTE, LAW, 12),
     ROW(OWNED_IN_ORDER, ATTRIBUTE, LAW, 12),
-    ROW(COURSE, ATTRIBUTE, CHOICE, 12),
     ROW(UNCLEARED, SET, LAW, 4),
     ROW(EQUALS, OUTPUT_VALUE, LAW, 12, .is_of_size = true, .chance = "\"\""),
     ROW(FINITE, OUTPUT_VALUE, LAW, 12),
-    ROW(OPERAND, OUTPUT_VALUE, LAW, 12, .is_of_size = true, .is_of_kind = true),
     ROW(COUNT, COUNT, LAW, 4, .is_count = true, .doubt = TC_FACT_BITS_OF_EACH),
     ROW(COUNT_FIRST, COUNT, LAW, 12, .is_count = true),
     ROW(COUNT_LATER, COUNT, LAW, 4, .is_count = true, .doubt = TC_FACT_BITS_OF_EACH),
-    BY(how_often, RATE, COUNT, LAW, 12),
     BY(how_often, PRESENT, COUNT, LAW, 12),
-    ROW(BEFORE, BEFORE, LAW, 12),
     ROW(FLOWS, COUNT, LAW, 4, .is_count = true, .doubt = TC_FACT_BITS_OF_EACH, .never = {"0"}),
     ROW(FLOWS_FIRST, COUNT, LAW, 12, .is_count = true, .never = {"0", "\""}),
     ROW(FLOWS_LATER, COUNT, LAW, 4, .is_count = true, .doubt = TC_FACT_BITS_OF_EACH,
@@ -66,12 +59,10 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
     ROW(DATA, SET, LAW, 4, .doubt = TC_FACT_BITS_OF_CHANCE),
     ROW(DATA_FIRST, SET, LAW, 12),
     ROW(GRADIENTS, SET, LAW, 4),
-    ROW(GRADIENT_CALLS, SET, LAW, 4),
     ROW(TRAINABLE, ATTRIBUTE, LAW, 12),
-    ROW(TRAINABLE_LAST, ATTRIBUTE, LAW, 12),
     ROW(EXIST, ATTRIBUTE, LAW, 12),
-    ROW(CALLS, SET, LAW, 4, .is_of_chain = true),
-    ROW(ORDER, BEFORE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE),
+    ROW(NEXT, BEFORE, LAW, 4, .doubt = TC_FACT_BITS_OF_EACH, .is_of_chain = true),
+    ROW(NEXT_FIRST, BEFORE, LAW, 12, .is_of_chain = true),
     ROW(FIRST, ARG_VALUE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE, .is_of_chain = true,
         .asks = TC_ASKS_CONTENT),
     ROW(LAST, ARG_VALUE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE, .is_of_chain = true,
@@ -80,19 +71,6 @@ static const struct tc_attribute_row rows[TC_N_ATTRIBUTES] = {
         .asks = TC_ASKS_CONTENT),
     ROW(ZERO, ARG_VALUE, LAW, 2, .doubt = TC_FACT_BITS_OF_CHANCE, .asks = TC_ASKS_CONTENT),
     ROW(ALIKE, ARG_VALUE, LAW, 4, .is_of_size = true, .asks = TC_ASKS_SAME, .chance = "\"\""),
-    ROW(GIVEN, ARG_VALUE, LAW, 4, .asks = TC_ASKS_SAME, .chance = "false"),
-    ROW(BESIDE, ARG_VALUE, LAW, 4, .asks = TC_ASKS_CONTENT, .only = "\"like\""),
-    ROW(AGAIN, ARG_VALUE, LAW, 4, .is_of_size = true, .asks = TC_ASKS_SAME, .only = "false"),
-    ROW(TRAINED_ON, ARG_VALUE, LAW, 4, .asks = TC_ASKS_SAME, .never = {TC_FACT_SOME, TC_FACT_FEW},
-        .chance = "\"all\""),
-    ROW(EARLIER, ARG_VALUE, LAW, 4, .is_of_size = true, .is_of_chain = true, .asks = TC_ASKS_SAME,
-        .only = "false", .chance = "false"),
-    ROW(MADE_OF, ARG_SOURCE, LAW, 4, .is_of_chain = true),
-    ROW(APART, ARG_SOURCE, LAW, 4, .is_of_chain = true),
-    BY(number_range, ABOUT, ARG_VALUE, LAW, 4, .asks = TC_ASKS_CONTENT),
-    BY(number_span, SPAN, ARG_VALUE, CHOICE, 12, .asks = TC_ASKS_CONTENT),
-    BY(number_range, MAGNITUDE, ARG_VALUE, LAW, 4, .asks = TC_ASKS_CONTENT),
-    BY(number_range, DISTINCT, ARG_VALUE, LAW, 4, .asks = TC_ASKS_CONTENT),
     ROW(RANKS, ARG_VALUE, LAW, 12, .asks = TC_ASKS_CONTENT, .never = {TC_FACT_SOME}),
 #undef ROW
 #undef BY

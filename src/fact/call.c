@@ -5,8 +5,7 @@
  * It is named and counted (call_subject.c), what it is given is packed (call_operands.c); if the
  * bytes are known the class is settled at once, else it is read, settled and remembered
  * (call_class.c). What breaks leads to what follows (call_open.c). What it returns goes the same
- * way (call_result.c). The rest is recorded of numbers one by one, as they differ from call to
- * call.
+ * way (call_result.c).
  */
 #include "fact/call.h"
 
@@ -16,30 +15,14 @@
 #include "fact/call_operands.h"
 #include "fact/call_result.h"
 #include "fact/call_subject.h"
-#include "fact/early_number.h"
 #include "fact/flow.h"
-#include "fact/inside.h"
+#include "fact/next.h"
 #include "fact/occasion.h"
 #include "fact/setting_facts.h"
 #include "fact/trend.h"
 #include "fact/variable_facts.h"
 #include "fact/window_facts.h"
 #include "replay/symbols.h"
-
-/* ---- numbers --------------------------------------------------------------------------------- */
-
-/* Of a call of the script's own: what torch hands on inside of it is the same again. */
-static void meet_scalar(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_fact_open *open,
-                        const char *path, const struct tc_value *tensor, bool is_told)
-{
-    const tc_fact_lead cause = open->lead ? open->lead : open->inner ? open->inner : open->flow;
-    tc_fact_lead lead;
-
-    if (!is_told)
-        return;
-    lead = tc_fact_meet_scalar(facts, w, open->subject, path, tensor, cause);
-    tc_fact_add_lead(w, open, lead, cause);
-}
 
 static void meet_trends(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_fact_open *open,
                         uint32_t subject, const char *path, const struct tc_value *value)
@@ -49,16 +32,6 @@ static void meet_trends(struct tc_facts *facts, struct tc_fact_watch *w, struct 
     const tc_fact_lead lead = tc_fact_meet_trends(facts, w, subject, path, value, is_saved, cause);
 
     tc_fact_add_lead(w, open, lead, cause);
-}
-
-/* Where the batch is another one, as of another size, its numbers are so, too. */
-static void meet_batch_numbers(struct tc_facts *facts, struct tc_fact_watch *w,
-                               struct tc_fact_open *open, const char *path,
-                               const struct tc_value *value)
-{
-    if (open->lead || open->inner || open->flow || open->outer || w->process->is_sampled)
-        return;
-    tc_fact_add_lead(w, open, tc_fact_meet_batch_numbers(facts, w, open->subject, path, value), 0);
 }
 
 /* ---- a call begins --------------------------------------------------------------------------- */
@@ -100,18 +73,15 @@ void tc_fact_call_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     open->flow = open->flow ? open->flow : tc_fact_taint_of_receiver(w, call);
     cause = open->flow ? open->flow : open->outer;
     if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
-        open->lead = tc_fact_call_inside(facts, w, outer, call, cause);
+        open->lead = tc_fact_next(facts, w, outer, call, cause);
     tc_fact_note_lead(w, open->lead, cause);
     cause = cause ? cause : open->lead;
     known = tc_fact_class_of(facts);
     if (!known)
         tc_fact_read_operands(facts, w, open, call);
     tc_fact_add_lead(w, open, tc_fact_settle_class(facts, known, open->subject, cause), cause);
-    if (call->is_root)
-        meet_batch_numbers(facts, w, open, "args", call->args);
     tc_fact_meet_ranks(facts, w, open->subject, call, "args", call->args);
     tc_fact_meet_ranks(facts, w, open->subject, call, "self", call->self);
-    meet_scalar(facts, w, open, "self", call->self, call->role == TC_ROLE_BACKWARD);
     if (call->role == TC_ROLE_SAVE && tc_fact_is_of_script(call))
         meet_trends(facts, w, open, open->subject, "args", call->args);
     else if (open->by_subject != UINT32_MAX && tc_fact_is_of_script(call))
@@ -141,23 +111,13 @@ void tc_fact_call_ends(struct tc_facts *facts, struct tc_fact_watch *w, const st
         tc_fact_add_lead(w, open, tc_fact_settle_class(facts, known, open->subject, cause), cause);
     }
     if (!call->raised)
-        meet_scalar(facts, w, open, "value", call->end->value,
-                    tc_fact_is_of_script(call) && call->role != TC_ROLE_OPERATOR &&
-                        call->role != TC_ROLE_INIT);
-    if (!call->raised && call->role == TC_ROLE_DATA)
-        meet_batch_numbers(facts, w, open, "value", call->end->value);
-    if (!call->raised)
         tc_fact_meet_ranks(facts, w, open->subject, call, "value", call->end->value);
-    tc_fact_inside_ends(facts, w, open->inside);
-    tc_fact_inside_ends(facts, w, open->inside_own);
+    tc_fact_next_ends(facts, w, open, call);
     tc_fact_note_lead(w, tc_fact_settle_said(facts, 1, open->lead, NULL), open->lead);
     tc_fact_give_on(facts, w, open, call);
-    tc_fact_give_row(w, open, call, &facts->pack);
     w->n_open--;
-    if (w->n_open) {
-        w->open.items[w->n_open - 1].roots |= open->roots;
+    if (w->n_open)
         w->open.items[w->n_open - 1].is_computed |= open->is_computed;
-    }
     if (w->n_open && !w->open.items[w->n_open - 1].inner)
         w->open.items[w->n_open - 1].inner = open->lead ? open->lead : open->inner;
 }
@@ -170,12 +130,12 @@ void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *w, const s
     struct tc_fact_class *known;
     tc_fact_lead cause;
 
-    tc_vec_push(&w->own, ((struct tc_fact_open){.id = call->id,
-                                                .inside = TC_FACT_NO_INSIDE,
-                                                .made_subject = UINT32_MAX,
-                                                .by_subject = UINT32_MAX,
-                                                .chain_subject = UINT32_MAX,
-                                                .is_own = true}));
+    tc_vec_push(&w->own, ((struct tc_fact_open){
+                             .id = call->id,
+                             .last = {TC_NO_SYM, TC_NO_SYM},
+                             .by_subject = UINT32_MAX,
+                             .is_own = true
+    }));
     open = &w->own.items[w->own.n - 1];
     open->outer = outer ? outer->lead ? outer->lead : outer->outer : 0;
     open->latest = w->latest;
@@ -183,7 +143,7 @@ void tc_fact_own_begins(struct tc_facts *facts, struct tc_fact_watch *w, const s
     open->subject = tc_fact_call_subject(facts, w, open, outer, call);
     tc_fact_count_call(facts, w, open, call);
     if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
-        (void)tc_fact_call_inside(facts, w, outer, call, 0);
+        (void)tc_fact_next(facts, w, outer, call, 0);
     tc_fact_pack_own_operands(facts, w, open, call);
     cause = open->flow ? open->flow : open->outer;
     known = tc_fact_class_of(facts);
@@ -206,7 +166,6 @@ static void settle_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
     if (!known)
         tc_fact_read_result(facts, open, call->end);
     tc_fact_add_lead(w, open, tc_fact_settle_class(facts, known, open->subject, cause), cause);
-    meet_scalar(facts, w, open, "value", call->end->value, tc_fact_is_of_script(call));
     if (tc_fact_is_of_script(call))
         meet_trends(facts, w, open, open->subject, "value", call->end->value);
     tc_fact_meet_ranks(facts, w, open->subject, call, "value", call->end->value);

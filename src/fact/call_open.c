@@ -26,7 +26,8 @@ struct tc_fact_open *tc_fact_open_call(struct tc_fact_watch *w, int64_t id)
         tc_vec_push(&w->open, (struct tc_fact_open){0});
     struct tc_fact_open *open = &w->open.items[w->n_open];
     *open = (struct tc_fact_open){
-        .id = id, .inside = TC_FACT_NO_INSIDE, .inside_own = TC_FACT_NO_INSIDE};
+        .id = id, .last = {TC_NO_SYM, TC_NO_SYM}
+    };
     if (w->n_open++)
         open->outer = open[-1].lead ? open[-1].lead : open[-1].outer;
     return open;

@@ -13,7 +13,6 @@
 #include "fact/call_class.h"
 #include "fact/call_content.h"
 #include "fact/call_open.h"
-#include "fact/chain.h"
 #include "fact/flow.h"
 #include "fact/maker.h"
 #include "fact/operand_facts.h"
@@ -45,8 +44,7 @@ void tc_fact_read_operands(struct tc_facts *facts, const struct tc_fact_watch *w
                                     .sources = facts->sources.items,
                                     .n_sources = facts->sources.n,
                                     .cut = &w->cut,
-                                    .stand_ins = &w->stand_ins,
-                                    .made_subject = open->made_subject};
+                                    .stand_ins = &w->stand_ins};
 
     /* What calls of torch hand to others inside follows from the release alone. */
     reader.tells_keys = tc_fact_is_of_script(call);
@@ -61,17 +59,11 @@ void tc_fact_read_operands(struct tc_facts *facts, const struct tc_fact_watch *w
         tc_fact_add_json(&reader, NULL, TC_ATTRIBUTE_AUTOCAST,
                          tc_value_get(call->ctx, "autocast") ? "true" : "false");
     read_owned(&reader, call);
-    if (open->again != TC_FACT_NEVER_ASKED)
-        tc_fact_add_json(&reader, NULL, TC_ATTRIBUTE_AGAIN,
-                         open->again == TC_FACT_AGAIN ? "true" : "false");
     if (reader.has_content)
         tc_fact_read_contents(&facts->pack, &reader, call);
-    const uint32_t made_by[] = {open->by_subject, open->chain_subject};
-    for (size_t i = 0; call->args && i < sizeof(made_by) / sizeof(*made_by); i++) {
-        reader.subject = made_by[i];
-        if (made_by[i] != UINT32_MAX)
-            tc_fact_read_besides(&reader, call->args, open->first);
-    }
+    reader.subject = open->by_subject;
+    if (call->args && reader.subject != UINT32_MAX)
+        tc_fact_read_besides(&reader, call->args, open->first);
     tc_fact_reader_release(&reader);
 }
 
@@ -120,16 +112,13 @@ void tc_fact_pack_operands(struct tc_facts *facts, struct tc_fact_watch *w,
                       facts->sources.n * sizeof(*facts->sources.items));
     open->first = n_args < pack->n_tensors ? n_args : 0;
     open->by_subject = subject_by(facts, open, call, open->first);
-    tc_fact_chain_begins(facts, w, open, call, open->first);
     open->is_computed = tc_fact_find_computed(w, pack, false) || call->is_root;
     open->is_choice = tc_fact_find_choices(w, pack, false);
     tc_strbuf_add(&pack->bytes, counts, sizeof(counts));
-    tc_fact_compare_operands(facts, w, open, call);
     if (tc_fact_is_of_script(call) || tc_fact_is_of_batch(call))
         tc_fact_flow(facts, w, &w->labels.items[open->label], call, n_args);
-    tc_fact_made(facts, w, open, call, n_args);
     tc_fact_use(facts, w, call);
-    tc_fact_pack_contents(facts, w, open, call);
+    tc_fact_pack_contents(pack, call);
     keep_operands(pack, w, open);
 }
 
@@ -150,7 +139,6 @@ void tc_fact_pack_own_operands(struct tc_facts *facts, struct tc_fact_watch *w,
         tc_strbuf_add(&pack->bytes, facts->sources.items,
                       facts->sources.n * sizeof(*facts->sources.items));
     open->is_computed = tc_fact_find_computed(w, pack, false);
-    tc_fact_compare_operands(facts, w, open, call);
     if (tc_fact_is_of_script(call))
         tc_fact_flow(facts, w, &w->labels.items[open->label], call, n_args);
     keep_operands(pack, w, open);

@@ -11,9 +11,7 @@
 #include "fact/call_class.h"
 #include "fact/call_content.h"
 #include "fact/call_open.h"
-#include "fact/chain.h"
 #include "fact/flow.h"
-#include "fact/history.h"
 #include "fact/maker.h"
 #include "fact/operand_facts.h"
 #include "fact/operand_pack.h"
@@ -21,15 +19,6 @@
 #include "relation/form.h"
 #include "replay/symbols.h"
 #include "trace/member.h"
-
-/* Whether they are operands, 'y' or 'n'. */
-static void pack_aliases(struct tc_fact_pack *pack, struct tc_fact_open *open)
-{
-    for (size_t i = 0; i < pack->n_tensors && i < TC_FACT_ALIASES; i++) {
-        open->aliases[i] = tc_fact_is_operand(open, pack->tensors[i]) ? 'y' : 'n';
-        tc_strbuf_addc(&pack->bytes, open->aliases[i]);
-    }
-}
 
 /* Whether a result equals an operand is reported neither where it may do so by chance. */
 static bool has_many(const struct tc_fact_pack *result)
@@ -63,12 +52,6 @@ void tc_fact_read_result(struct tc_facts *facts, const struct tc_fact_open *open
                          (struct tc_str){same.text ? same.text : "", (uint32_t)same.size});
     if (end->finite >= 0)
         tc_fact_add_json(&reader, "value", TC_ATTRIBUTE_FINITE, end->finite ? "true" : "false");
-    for (size_t i = 0; i < facts->pack.n_tensors && i < TC_FACT_ALIASES; i++)
-        tc_fact_add_json(&reader, i ? "value[1]" : "value", TC_ATTRIBUTE_OPERAND,
-                         open->aliases[i] == 'y' ? "true" : "false");
-    if (open->beside)
-        tc_fact_add_text(&reader, "value", TC_ATTRIBUTE_BESIDE,
-                         (struct tc_str){open->beside, (uint32_t)strlen(open->beside)});
     tc_strbuf_release(&same);
     tc_fact_reader_release(&reader);
 }
@@ -96,13 +79,6 @@ void tc_fact_pack_result(struct tc_facts *facts, struct tc_fact_watch *w, struct
     (void)tc_fact_find_choices(w, pack, open->is_choice);
     tc_strbuf_addc(&pack->bytes, (char)('1' + end->finite));
     tc_fact_pack_value(pack, end->same, 0);
-    pack_aliases(pack, open);
-    if (!pack->has_content)
-        return;
-    for (size_t i = 0; call->role == TC_ROLE_DATA && i < pack->n_tensors; i++)
-        tc_fact_keep_rows(&w->history, pack->digests[i], pack->rows[i]);
-    tc_fact_compare_scalar(w, open, call);
-    tc_strbuf_adds(&pack->bytes, open->beside ? open->beside : "");
 }
 
 void tc_fact_pack_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
@@ -112,7 +88,6 @@ void tc_fact_pack_own_result(struct tc_facts *facts, struct tc_fact_watch *w,
     facts->pack.has_content = false;
     tc_fact_pack_value(&facts->pack, call->end->value, 0);
     (void)tc_fact_find_computed(w, &facts->pack, open->is_computed);
-    pack_aliases(&facts->pack, open);
 }
 
 /* ---- makers and causes ----------------------------------------------------------------------- */
@@ -137,11 +112,9 @@ static void produce_one(struct tc_fact_watch *w, const struct tc_fact_open *open
                         size_t i, bool is_computed)
 {
     const uint64_t word = tc_fact_word(w->labels.items[open->label].fn, open->row, i) |
-                          (is_computed ? TC_FACT_COMPUTED : 0) |
-                          (uint64_t)open->roots << TC_FACT_ROOTS;
+                          (is_computed ? TC_FACT_COMPUTED : 0);
 
     tc_fact_produce(w, serial, word);
-    tc_fact_chain_gives(w, open, serial, tc_fact_is_operand(open, serial));
     if (open->row)
         tc_map_put(&w->newest, word & TC_FACT_WORD, (uint64_t)serial);
 }

@@ -90,13 +90,6 @@ uint32_t tc_fact_call_subject(struct tc_facts *facts, const struct tc_fact_watch
 
 /* ---- how often ------------------------------------------------------------------------------- */
 
-/* A script sets up in an order: a copy before weights are loaded, a wrapper before a layer is
- * replaced. What it computes, draws and calls of its own comes now here, now there. */
-static bool is_of_set_up(enum tc_role role)
-{
-    return tc_role_has(role, TC_TRAIT_OUTSIDE) || !tc_role_has(role, TC_TRAIT_CLOSE);
-}
-
 /* What such a call makes may be met later, without a maker. */
 static void note_cut(struct tc_facts *facts, struct tc_fact_watch *w, const struct tc_call *call,
                      tc_sym fn, uint64_t n)
@@ -108,6 +101,7 @@ static void note_cut(struct tc_facts *facts, struct tc_fact_watch *w, const stru
                                                      : TC_ROLE_MAX_AT_A_PLACE))
         return;
     w->cut_after = w->cut.n ? w->cut_after : w->latest;
+    w->cut_in = w->n_windows;
     tc_strbuf_add_json(&text, tc_strtab_text(facts->table.symbols, fn),
                        tc_strtab_size(facts->table.symbols, fn));
     tc_map_put(&w->cut, tc_strtab_intern(facts->table.symbols, text.text, text.size), 1);
@@ -150,9 +144,4 @@ void tc_fact_count_call(struct tc_facts *facts, struct tc_fact_watch *w,
     subject.fields[TC_FACT_STAGE] = call->stage;
     tc_fact_tally(w, &subject, call, TC_NONE);
     label->n++;
-    if (!w->n_windows && !label->order && is_of_set_up(call->role) &&
-        (!call->parent || tc_role_has(call->parent->role, TC_TRAIT_OUTER))) {
-        label->order = ++w->n_ordered;
-        label->at = tc_call_at(call);
-    }
 }

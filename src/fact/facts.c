@@ -4,8 +4,6 @@
  */
 #include "fact/facts.h"
 
-#include "fact/history.h"
-
 struct tc_fact_watch *tc_fact_watch_of(struct tc_facts *facts, const struct tc_process *process)
 {
     bool is_new;
@@ -15,28 +13,22 @@ struct tc_fact_watch *tc_fact_watch_of(struct tc_facts *facts, const struct tc_p
         struct tc_fact_watch *w = tc_calloc(1, sizeof(*w));
         w->process = process;
         w->horizon = -1;
+        w->nexts.last = (struct tc_fact_last){TC_NO_SYM, TC_NO_SYM};
         w->label_tuples = tc_strtab_new();
         w->counter_tuples = tc_strtab_new();
-        w->chain_tuples = tc_strtab_new();
         *slot = (uintptr_t)w;
         tc_vec_push(&facts->all, w);
     }
     return (struct tc_fact_watch *)(uintptr_t)*slot;
 }
 
-static void release_insides(struct tc_fact_insides *insides)
+static void release_nexts(struct tc_fact_nexts *nexts)
 {
-    for (size_t i = 0; i < insides->items.n; i++) {
-        struct tc_fact_inside *inside = &insides->items.items[i];
-        tc_map_release(&inside->calls);
-        tc_map_release(&inside->expected_calls);
-        tc_map_release(&inside->expected_order);
-        tc_vec_release(&inside->all);
-        tc_vec_release(&inside->sequence);
-        tc_strtab_free(inside->orders);
-    }
-    tc_vec_release(&insides->items);
-    tc_strtab_free(insides->tuples);
+    for (size_t i = 0; i < nexts->pairs.n; i++)
+        tc_vec_release(&nexts->pairs.items[i].next);
+    tc_vec_release(&nexts->pairs);
+    tc_vec_release(&nexts->strays);
+    tc_strtab_free(nexts->tuples);
 }
 
 static void release_shared(struct tc_fact_watch *w)
@@ -57,18 +49,12 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_vec_release(&w->own);
     tc_vec_release(&w->labels);
     tc_vec_release(&w->counters);
-    tc_vec_release(&w->roots);
-    tc_vec_release(&w->scalars);
-    tc_map_release(&w->scalar_places);
     tc_vec_release(&w->trends);
     release_shared(w);
     tc_map_release(&w->trend_places);
-    tc_map_release(&w->rows);
     tc_map_release(&w->met);
     tc_strtab_free(w->label_tuples);
     tc_strtab_free(w->counter_tuples);
-    tc_strtab_free(w->chain_tuples);
-    tc_map_release(&w->chains);
     tc_map_release(&w->producers);
     tc_map_release(&w->old_producers);
     tc_map_release(&w->newest);
@@ -80,8 +66,7 @@ void tc_fact_watch_free(struct tc_fact_watch *w)
     tc_map_release(&w->stand_ins);
     tc_map_release(&w->cut);
     tc_map_release(&w->origins);
-    tc_fact_history_release(&w->history);
-    release_insides(&w->insides);
+    release_nexts(&w->nexts);
     tc_free(w);
 }
 

@@ -16,8 +16,6 @@
 
 #include <string.h>
 
-#include "fact/history.h"
-#include "fact/number_range.h"
 #include "fact/operand_pack.h"
 #include "fact/table.h"
 #include "fact/trend_rule.h"
@@ -39,21 +37,11 @@ static inline bool tc_fact_lead_is_law(tc_fact_lead lead)
 #define TC_FACT_WHICH    33
 #define TC_FACT_N_STARTS 128
 /* What of a word tells calls of a script apart. */
-#define TC_FACT_WORD ((UINT64_C(1) << TC_FACT_ROOTS) - 1 - TC_FACT_COMPUTED)
-/* And the models that had a part in it, by number; the last bit is for all that are more. */
-#define TC_FACT_ROOTS   40
-#define TC_FACT_N_ROOTS 24
+#define TC_FACT_WORD (~TC_FACT_COMPUTED)
 
 /* The line that made a tensor, and another one that made what it was made of; or TC_SYM_EMPTY. */
 struct tc_fact_origin {
     tc_sym line, before;
-};
-
-/* The last calls that made a tensor, the newest first: each made the first operand of the one
- * before. TC_NO_SYM after the last. */
-#define TC_FACT_CHAIN 3
-struct tc_fact_chain {
-    tc_sym calls[TC_FACT_CHAIN];
 };
 
 /* Calls that say the same. */
@@ -65,36 +53,30 @@ struct tc_fact_class {
     uint64_t met_at;                 /* and in which of its windows */
 };
 
-/* Of so many tensors of a result it is told whether they are operands. */
-#define TC_FACT_ALIASES 2
+/* The last call at a place, and its stage; TC_NO_SYM: there was none. */
+struct tc_fact_last {
+    tc_sym fn, stage;
+};
 
 /* A call that is open. */
 struct tc_fact_open {
     int64_t id;
     uint32_t label; /* the API and the class of its receiver */
     uint32_t subject;
-    struct tc_fact_pack operands;  /* serials alone are kept */
-    tc_fact_lead lead;             /* broke here */
-    tc_fact_lead outer;            /* broke where a call around this one began */
-    tc_fact_lead inner;            /* broke first inside */
-    tc_fact_lead flow;             /* came in with an operand */
-    const char *beside;            /* how large the result is beside training's; or NULL */
-    enum tc_fact_again again;      /* were its operands given before? */
-    bool is_computed;              /* with a parameter, or with what was so computed */
-    bool is_choice;                /* of a model's choices alone */
-    bool is_own;                   /* of a function that the script defines */
-    char aliases[TC_FACT_ALIASES]; /* are the first tensors of the result operands? */
-    bool is_chance;                /* what it returns is a number that was drawn */
-    uint32_t row;                  /* its place among calls of the API in a row, or 0 */
-    uint32_t roots;                /* models that had a part in it */
-    uint32_t made_subject;         /* with the models that made its first operand, or UINT32_MAX */
-    size_t first;                /* place of its first operand: the receiver, if that is a tensor */
-    uint32_t by_subject;         /* with the call that did, or UINT32_MAX */
-    uint32_t chain_subject;      /* with the calls that did, or UINT32_MAX */
-    struct tc_fact_chain chain;  /* of its first operand */
-    uint32_t inside, inside_own; /* what it calls, or TC_FACT_NO_INSIDE */
-    int64_t latest;              /* the last tensor that was known before it */
-    int64_t index;               /* of the row that all its operands are of; TC_NONE */
+    struct tc_fact_pack operands; /* serials alone are kept */
+    tc_fact_lead lead;            /* broke here */
+    tc_fact_lead outer;           /* broke where a call around this one began */
+    tc_fact_lead inner;           /* broke first inside */
+    tc_fact_lead flow;            /* came in with an operand */
+    bool is_computed;             /* with a parameter, or with what was so computed */
+    bool is_choice;               /* of a model's choices alone */
+    bool is_own;                  /* of a function that the script defines */
+    bool is_chance;               /* what it returns is a number that was drawn */
+    uint32_t row;                 /* its place among calls of the API in a row, or 0 */
+    size_t first;             /* place of its first operand: the receiver, if that is a tensor */
+    uint32_t by_subject;      /* with the call that did, or UINT32_MAX */
+    struct tc_fact_last last; /* inside */
+    int64_t latest;           /* the last tensor that was known before it */
 };
 
 /* What is said of a counter at the end of a window. */
@@ -131,8 +113,6 @@ struct tc_fact_label {
     bool is_operator;
     uint64_t n_in_batches; /* calls that make items: of each batch the first alone are reported */
     uint64_t n_in_window, window; /* of these those of the window in which the last was */
-    uint32_t order; /* place of the first such call before the first step; 0, UINT32_MAX: none */
-    tc_sym at;      /* and its line */
 };
 
 /* A kind of call and what it did to variables in this window. */
@@ -147,46 +127,31 @@ struct tc_fact_changes {
 struct tc_fact_setting {
     int64_t serial;          /* of the group */
     tc_sym name, key, value; /* value: JSON text */
-    double first, last;      /* as an optimizer first stepped with it, and now */
-    unsigned n_values;       /* how often it has changed since */
     bool is_told;            /* the first */
     tc_fact_lead lead;       /* broke where it was set */
 };
 
-/* Calls that stand in one call of the script, at one stage, or in its steps. */
-#define TC_FACT_NO_INSIDE UINT32_MAX
-
-/* What happened within one subject. */
-struct tc_fact_inside {
+/* A call, and all that came right after it. */
+struct tc_fact_pair {
     struct tc_subject subject;
-    bool is_top;         /* of the script: an occasion is a step */
-    bool is_own;         /* of functions that the script defines, whose order is reported alone */
-    struct tc_map calls; /* API → the occasion, from 1 on, in which it was met last */
-    TC_VEC(tc_sym) all;  /* all of them */
-    TC_VEC(tc_sym) sequence; /* those of this occasion, in the order of their first calls */
-    uint64_t occasion;
-    struct tc_strtab *orders; /* sequences, as bytes; NULL before there is one */
-    uint64_t n_ordered;       /* occasions of these */
-    bool is_varied;           /* there were too many different ones */
-    bool is_broken;           /* judging: a call was made that never was */
-    bool is_expected;         /* judging: what follows was read */
-    uint32_t calls_slot, order_slot;
-    struct tc_map expected_calls, expected_order; /* API → its place from 1 on */
+    TC_VEC(tc_sym) next; /* judging: that are expected */
+    uint64_t n, window;  /* windows in which a pair was met, and the last of these */
+    uint32_t slot;
 };
 
-struct tc_fact_insides {
+/* Judging, a call out of its place, before there is a step. */
+struct tc_fact_stray {
+    uint32_t slot;
+    tc_sym fn;
+    tc_fact_lead cause;
+    struct tc_place place;
+};
+
+struct tc_fact_nexts {
     struct tc_strtab *tuples; /* packed subjects */
-    TC_VEC(struct tc_fact_inside) items;
-    tc_sym stage[2]; /* the script's last one, and its number; of functions of its own */
-    uint32_t top[2];
-};
-
-/* A number that a call returned, or was given, in the first steps. */
-struct tc_fact_scalar {
-    uint32_t subject;
-    tc_sym path;
-    enum tc_attribute attribute;
-    struct tc_fact_range range;
+    TC_VEC(struct tc_fact_pair) pairs;
+    TC_VEC(struct tc_fact_stray) strays;
+    struct tc_fact_last last; /* at the top */
 };
 
 /* An operand or a result of a call of the script, the first times that there was one. */
@@ -202,9 +167,6 @@ struct tc_fact_shared {
     bool is_content, is_seed;
     TC_VEC(struct tc_fact_shared_occasion) occasions;
 };
-
-/* So many operands of a model are compared with those of other calls. */
-#define TC_FACT_GIVEN 8
 
 /* How often the script asks a model in evaluation in a window; expected is 0 where that is as it
  * was. */
@@ -233,10 +195,9 @@ struct tc_fact_watch {
     struct tc_map stand_ins; /* functions that handed out what no call told of has made */
     struct tc_map
         cut; /* calls of which a step had more than were reported: names, plain and as JSON */
-    int64_t cut_after;    /* serial of the newest tensor before the first of these */
-    struct tc_map taints; /* serial of a tensor → tc_fact_lead */
-    struct tc_map chains; /* serial of a tensor → number of its chain */
-    struct tc_strtab *chain_tuples;
+    int64_t cut_after;     /* serial of the newest tensor before the first of these */
+    uint64_t cut_in;       /* the last window with such calls */
+    struct tc_map taints;  /* serial of a tensor → tc_fact_lead */
     struct tc_map origins; /* serial of a tensor → its two lines, as origin.c packs them */
     struct tc_strtab *label_tuples, *counter_tuples; /* numbers of labels; counters by subject */
     TC_VEC(struct tc_fact_label) labels;
@@ -245,29 +206,21 @@ struct tc_fact_watch {
     TC_VEC(struct tc_fact_setting) settings;
     struct tc_map stepped; /* serials of optimizers that have */
     struct tc_map owners;  /* serial of a variable → the symbol of its module's name, plus one */
-    uint32_t n_ordered;
-    uint32_t row_label, row;       /* the API called last by the script, and how often in a row */
-    uint64_t n_windows;            /* with an optimizer step */
-    unsigned n_backwards;          /* in this window */
-    struct tc_fact_pass pass;      /* judging, while its counts are */
-    tc_fact_lead gradient_lead;    /* in the gradients as they are */
-    tc_fact_lead setting_lead;     /* in what a step of this window is taken with */
-    bool is_set_up;                /* training or evaluation has begun, */
-    struct tc_place set_up;        /* here, */
-    tc_fact_lead set_up_lead;      /* with this amiss */
-    tc_fact_lead last_lead;        /* the last law that broke without a cause */
-    struct tc_place last;          /* of its last window */
-    uint64_t given[TC_FACT_GIVEN]; /* digests of what a model was given last */
-    size_t n_given;
-    TC_VEC(tc_sym) roots; /* names of models whose parameters were operands */
-    struct tc_map rows;   /* serial of what is one row of a tensor → its index, in this window */
-    struct tc_map met;    /* learning, slot → the number of the window in which it was met last */
-    struct tc_fact_history history;
-    struct tc_fact_insides insides;
-    struct tc_map scalar_places; /* subject and path → place */
-    struct tc_map trend_places;
+    uint32_t row_label, row;    /* the API called last by the script, and how often in a row */
+    uint64_t n_windows;         /* with an optimizer step */
+    unsigned n_backwards;       /* in this window */
+    struct tc_fact_pass pass;   /* judging, while its counts are */
+    tc_fact_lead gradient_lead; /* in the gradients as they are */
+    tc_fact_lead setting_lead;  /* in what a step of this window is taken with */
+    bool is_set_up;             /* training or evaluation has begun, */
+    struct tc_place set_up;     /* here, */
+    tc_fact_lead set_up_lead;   /* with this amiss */
+    tc_fact_lead last_lead;     /* the last law that broke without a cause */
+    struct tc_place last;       /* of its last window */
+    struct tc_map met; /* learning, slot → the number of the window in which it was met last */
+    struct tc_fact_nexts nexts;
+    struct tc_map trend_places; /* subject and path → place */
     TC_VEC(struct tc_fact_trend) trends;
-    TC_VEC(struct tc_fact_scalar) scalars;
     struct tc_map shared_places;
     TC_VEC(struct tc_fact_shared) shared; /* with other ranks, to be compared in the end */
 };

@@ -15,15 +15,12 @@
 #include "fact/between_ranks.h"
 #include "fact/call_subject.h"
 #include "fact/drawn.h"
-#include "fact/early_number.h"
 #include "fact/flow.h"
 #include "fact/how_often.h"
-#include "fact/inside.h"
 #include "fact/missing.h"
 #include "fact/needs.h"
-#include "fact/number_span.h"
+#include "fact/next.h"
 #include "fact/occasion.h"
-#include "fact/order.h"
 #include "fact/setting_facts.h"
 #include "fact/table.h"
 #include "fact/trend.h"
@@ -32,61 +29,40 @@
 
 /* ---- a run ---------------------------------------------------------------------------------- */
 
-/* PRESENT or RATE of a run: judging that it holds or not, learning the two numbers. */
-static void say_met(struct tc_facts *facts, const struct tc_subject *subject,
-                    enum tc_attribute attribute, const struct tc_fact_part *met)
+/* Judging that a call is made, learning how often. */
+static void say_present(struct tc_facts *facts, const struct tc_fact_watch *w,
+                        const struct tc_subject *subject, uint64_t n)
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
     if (facts->table.is_judging)
-        tc_strbuf_adds(&text, tc_fact_is_met(attribute, met) ? "true" : "false");
+        tc_strbuf_adds(&text, "true");
     else
-        tc_fact_print_part(met, &text);
-    tc_fact_say(facts, subject, TC_NO_SYM, attribute, text.text);
+        tc_fact_print_how_often(n, w->n_windows, &text);
+    tc_fact_say(facts, subject, TC_NO_SYM, TC_ATTRIBUTE_PRESENT, text.text);
     tc_strbuf_release(&text);
 }
 
-/* Judging, is the run as long as those learned from? What is called once an epoch is called as
- * often as there are steps where an epoch has one, and two totals may meet by chance: that another
- * batch size parts them, or brings them together, tells nothing. */
-static bool is_as_long(struct tc_facts *facts, const struct tc_fact_watch *w,
-                       const struct tc_subject *subject, enum tc_attribute attribute)
-{
-    struct tc_fact_table *table = &facts->table;
-
-    if (!table->is_judging)
-        return true;
-    const uint32_t slot =
-        tc_fact_table_slot(table, tc_fact_table_subject(table, subject), TC_NO_SYM, attribute);
-    if (slot == UINT32_MAX)
-        return true;
-    const struct tc_fact_record *learned = &table->slots.items[slot].learned;
-    return learned->windows.of == (w->last.window + 1) * learned->n_runs;
-}
-
-static void say_run(struct tc_facts *facts, const struct tc_fact_watch *w,
-                    const struct tc_fact_label *label)
+static void say_label(struct tc_facts *facts, const struct tc_fact_watch *w,
+                      const struct tc_fact_label *label)
 {
     struct tc_subject subject = tc_subject_of(TC_SUBJECT_RUN);
-    const struct tc_fact_part met = {label->n, w->n_windows};
-    const struct tc_fact_part present = {label->n + label->n_in_batches, w->n_windows};
 
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
-    if (w->n_windows && label->n && is_as_long(facts, w, &subject, TC_ATTRIBUTE_RATE))
-        say_met(facts, &subject, TC_ATTRIBUTE_RATE, &met);
-    say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &present);
+    if (label->n || label->n_in_batches)
+        say_present(facts, w, &subject, label->n + label->n_in_batches);
 }
 
 /* Its calls of one stage: what is set to zero for each evaluation is set to zero elsewhere, too. */
-static void say_present(struct tc_facts *facts, const struct tc_fact_watch *w,
-                        const struct tc_fact_counter *c)
+static void say_at_stage(struct tc_facts *facts, const struct tc_fact_watch *w,
+                         const struct tc_fact_counter *c)
 {
-    const struct tc_fact_part met = {c->n_all, w->n_windows};
     struct tc_subject subject = c->subject;
 
     subject.kind = TC_SUBJECT_RUN;
-    say_met(facts, &subject, TC_ATTRIBUTE_PRESENT, &met);
+    if (c->n_all)
+        say_present(facts, w, &subject, c->n_all);
 }
 
 static void say_flows(struct tc_facts *facts, const struct tc_fact_watch *w,
@@ -100,14 +76,12 @@ static void say_flows(struct tc_facts *facts, const struct tc_fact_watch *w,
 static void say_runs(struct tc_facts *facts, const struct tc_fact_watch *w)
 {
     for (size_t i = 0; i < w->labels.n; i++)
-        if (w->labels.items[i].n || w->labels.items[i].n_in_batches)
-            say_run(facts, w, &w->labels.items[i]);
+        say_label(facts, w, &w->labels.items[i]);
     for (size_t i = 0; i < w->counters.n; i++)
         if (w->counters.items[i].subject.kind == TC_SUBJECT_FLOW)
             say_flows(facts, w, &w->counters.items[i]);
-        else if (w->counters.items[i].n_all &&
-                 w->counters.items[i].subject.kind == TC_SUBJECT_WINDOW)
-            say_present(facts, w, &w->counters.items[i]);
+        else if (w->counters.items[i].subject.kind == TC_SUBJECT_WINDOW)
+            say_at_stage(facts, w, &w->counters.items[i]);
 }
 
 /* What is gathered while a run lasts, each with how often it was met. */
@@ -115,8 +89,6 @@ static void say_learned(struct tc_facts *facts, struct tc_fact_watch *w)
 {
     tc_fact_take_back_drawn(facts, w);
     tc_fact_settle_said(facts, 1, 0, NULL);
-    tc_fact_say_insides(facts, w);
-    tc_fact_say_scalars(facts, w);
     tc_fact_say_trends(facts, w);
     tc_fact_say_set_up(facts, w);
 }
@@ -127,16 +99,15 @@ static void finish_process(struct tc_facts *facts, struct tc_fact_watch *w)
 
     if (w->process->is_sampled)
         return;
-    if (!w->n_windows)
-        tc_fact_say_order(facts, w, place);
     if (tc_fact_is_whole(w->process)) {
         say_runs(facts, w);
-        tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_TRAINABLE_LAST);
         tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_EXIST);
     }
     tc_fact_settle_said(facts, 1, w->last_lead, &place);
-    if (tc_fact_is_whole(w->process))
-        tc_fact_say_courses(facts, w, &place);
+    if (tc_fact_is_whole(w->process)) {
+        (void)tc_fact_tell_strays(facts, w);
+        tc_fact_say_nexts(facts, w);
+    }
     if (!facts->table.is_judging && tc_fact_is_whole(w->process))
         say_learned(facts, w);
     for (size_t i = 0; !facts->table.is_judging && i < facts->all.n; i++)
@@ -258,68 +229,24 @@ static struct tc_fact_windows windows_of(const struct tc_fact_slot *slot, const 
     return (struct tc_fact_windows){met ? met : 1, run->n_windows};
 }
 
-/* Is it a number of calls at the top of the script, of its own modules and methods, or of what it
- * does in a backward? */
-static bool is_told_number(const struct tc_facts *facts, const struct tc_fact *fact)
-{
-    const tc_sym around = fact->subject.fields[TC_FACT_IN];
-    uint64_t known;
-
-    return fact->attribute == TC_ATTRIBUTE_VALUE && fact->subject.kind == TC_SUBJECT_CALL &&
-           (around == TC_NO_SYM || tc_map_get(&facts->own, around, &known));
-}
-
-/* Which numbers the slot had in the whole run. */
-static void tell_span(struct tc_facts *facts, const struct tc_fact_slot *slot,
-                      const struct tc_fact_windows *windows)
-{
-    struct tc_strbuf text = TC_STRBUF_INIT;
-    struct tc_fact fact = slot->fact;
-
-    fact.attribute = TC_ATTRIBUTE_SPAN;
-    if (is_told_number(facts, &slot->fact) && tc_fact_tell_span(slot, &text))
-        tell_example(facts, tc_fact_key_symbol(&fact, facts->table.symbols),
-                     tc_strtab_intern(facts->table.symbols, text.text, text.size), 1, windows);
-    tc_strbuf_release(&text);
-}
-
 static void tell_learned(struct tc_facts *facts, const struct tc_fact_slot *slot,
                          const struct extent *run)
 {
     const tc_sym key = tc_fact_key_symbol(&slot->fact, facts->table.symbols);
     const struct tc_fact_windows windows = windows_of(slot, run);
 
-    if (is_whole(facts))
-        tell_span(facts, slot, &windows);
     for (unsigned i = 0; i < slot->n_values; i++) /* what varies was not met for each value */
         tell_example(facts, key, slot->values[i], slot->n[i],
                      slot->n_values > 1 ? &no_windows : &windows);
 }
 
-/* Judging, once all calls are counted: the numbers of the whole run, and what is rare. */
-static void judge_counted(struct tc_facts *facts)
+/* Judging, once all calls are counted: what is rare. */
+static void judge_rare(struct tc_facts *facts)
 {
-    struct tc_strbuf text = TC_STRBUF_INIT;
     const struct tc_fact_watch *w = first_watch(facts);
 
-    for (size_t i = 0; is_whole(facts) && i < facts->table.slots.n; i++) {
-        struct tc_fact_slot *slot = &facts->table.slots.items[i];
-        struct tc_place place = tc_fact_end_of(w);
-        place.at = slot->at == TC_NO_SYM ? place.at : slot->at;
-        tc_strbuf_reset(&text);
+    for (size_t i = 0; is_whole(facts) && i < facts->table.slots.n; i++)
         tc_fact_tell_rare(facts, (uint32_t)i, w->last_lead);
-        const enum tc_fact_run outcome =
-            tc_fact_slot_rule(slot)->of_run
-                ? tc_fact_slot_rule(slot)->of_run(facts->table.symbols, slot, &text)
-                : TC_FACT_RUN_UNDECIDED;
-        slot->held += outcome == TC_FACT_RUN_HELD;
-        if (outcome != TC_FACT_RUN_BROKEN)
-            continue;
-        tc_fact_say(facts, &slot->fact.subject, slot->fact.path,
-                    (enum tc_attribute)slot->fact.attribute, text.text);
-        tc_fact_settle_said(facts, 1, w->last_lead, &place);
-    }
-    tc_strbuf_release(&text);
 }
 
 void tc_fact_finish(struct tc_facts *facts)
@@ -331,7 +258,7 @@ void tc_fact_finish(struct tc_facts *facts)
         miss_calls(facts);
     count_classes(facts);
     if (facts->table.is_judging)
-        judge_counted(facts);
+        judge_rare(facts);
     for (size_t i = 0; !facts->table.is_judging && i < facts->all.n; i++)
         tc_fact_tell_needs(facts, facts->all.items[i]);
     const struct extent run = extent_of(facts);

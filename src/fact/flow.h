@@ -15,12 +15,6 @@ uint64_t tc_fact_word(uint32_t fn, uint32_t row, size_t i);
 /* The operands of a packed call, of which the first n_args are no receiver, in this window. */
 void tc_fact_flow(struct tc_facts *facts, struct tc_fact_watch *watch,
                   const struct tc_fact_label *label, const struct tc_call *call, size_t n_args);
-/* The models that the operands of a packed call are made by, and their rows; n_args as above. */
-void tc_fact_made(struct tc_facts *facts, struct tc_fact_watch *watch, struct tc_fact_open *open,
-                  const struct tc_call *call, size_t n_args);
-/* The rows of what it returned. */
-void tc_fact_give_row(struct tc_fact_watch *watch, const struct tc_fact_open *open,
-                      const struct tc_call *call, const struct tc_fact_pack *result);
 /* The modules whose variables a function is given, in this window. */
 void tc_fact_use(struct tc_facts *facts, struct tc_fact_watch *watch, const struct tc_call *call);
 

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "fact/attribute.h"
-#include "fact/implied_order.h"
 
 /* The facts by what identifies them, and the calls by the one around them. */
 struct facts_index {
@@ -282,7 +281,7 @@ static bool from_counts(const struct facts_index *x, const struct tc_fact *fact)
 {
     const tc_sym *f = fact->subject.fields;
 
-    if (fact->attribute != TC_ATTRIBUTE_PRESENT && fact->attribute != TC_ATTRIBUTE_RATE)
+    if (fact->attribute != TC_ATTRIBUTE_PRESENT)
         return false;
     for (size_t i = 0; i < x->set->items.n; i++) {
         const struct tc_fact *other = tc_invariant_fact(x->set->items.items[i]);
@@ -292,10 +291,7 @@ static bool from_counts(const struct facts_index *x, const struct tc_fact *fact)
             (f[TC_FACT_STAGE] == TC_NO_SYM ||
              other->subject.fields[TC_FACT_STAGE] == f[TC_FACT_STAGE]) &&
             other->attribute != TC_ATTRIBUTE_COUNT_WHERE &&
-            strcmp(tc_strtab_text(x->symbols, other->value), "0") != 0 &&
-            (fact->attribute == TC_ATTRIBUTE_PRESENT ||
-             other->attribute != TC_ATTRIBUTE_COUNT_FIRST ||
-             has(x, &other->subject, TC_NO_SYM, TC_ATTRIBUTE_COUNT_LATER)))
+            strcmp(tc_strtab_text(x->symbols, other->value), "0") != 0)
             return true;
     }
     return false;
@@ -351,11 +347,6 @@ static bool from_call(const struct facts_index *x, const struct tc_fact *fact)
 
     if (fact->subject.kind != TC_SUBJECT_CALL || fact->subject.fields[TC_FACT_BY] == TC_NO_SYM)
         return false;
-    const char *by = tc_strtab_text(x->symbols, whole.fields[TC_FACT_BY]);
-    const char *of = strstr(by, TC_FACT_CHAINED);
-    whole.fields[TC_FACT_BY] = of ? tc_strtab_find(x->symbols, by, (size_t)(of - by)) : TC_NO_SYM;
-    if (of && has_same(x, &whole, fact))
-        return true;
     whole.fields[TC_FACT_BY] = TC_NO_SYM;
     return has_same(x, &whole, fact);
 }
@@ -424,7 +415,7 @@ static const struct {
     {"no rule: what the first step counts where later ones vary",      is_chance          },
     {"no rule: what is given first of what varies in training",        of_varying_training},
     {"presence from that in a stage",                                  from_stages        },
-    {"presence and rate from the count in a step",                     from_counts        },
+    {"presence from the count in a step",                              from_counts        },
     {"the count of a step that has the call from that of each step",   from_each          },
     {"where all operands of a call in a step come from by its source", from_flow          },
     {"a number of calls by their first operand from that of all",      from_call          },
@@ -478,7 +469,6 @@ void tc_fact_condense(const struct tc_rows *rows, struct tc_invariant_set *accep
     for (size_t i = 0; i < accepted->items.n; i++)
         for (size_t r = 0; r < sizeof(rules) / sizeof(*rules) && !drop[i]; r++)
             drop[i] = rules[r].is_implied(&x, tc_invariant_fact(accepted->items.items[i]));
-    tc_fact_drop_orders(rows->symbols, accepted, drop);
     close_index(&x);
     tc_invariant_set_drop(accepted, drop);
     tc_free(drop);

@@ -86,24 +86,6 @@ static bool comes_from_operator(const struct told *told, const struct tc_strtab 
                        tc_strtab_find(symbols, tc_strtab_text(symbols, fact->value) + 1, size - 2));
 }
 
-static bool orders_operators(const struct told *told, const struct tc_strtab *symbols,
-                             const struct tc_fact *fact)
-{
-    struct tc_json *json = NULL;
-    bool has_one = false;
-
-    if (fact->attribute != TC_ATTRIBUTE_ORDER ||
-        tc_json_parse(tc_strtab_text(symbols, fact->value), tc_strtab_size(symbols, fact->value),
-                      &json, NULL))
-        return false;
-    for (const struct tc_json *c = tc_json_first(json); c && !has_one; c = tc_json_next(c)) {
-        const char *name = tc_json_text(c);
-        has_one = name && is_operator(told, tc_strtab_find(symbols, name, strlen(name)));
-    }
-    tc_json_free(json);
-    return has_one;
-}
-
 static bool names_operator(const struct told *told, const struct tc_strtab *symbols,
                            const struct tc_fact *fact)
 {
@@ -113,8 +95,7 @@ static bool names_operator(const struct told *told, const struct tc_strtab *symb
     if (fact->subject.kind == TC_SUBJECT_CALL && fields[TC_FACT_BY] != TC_NO_SYM)
         return true;
     return is_operator(told, fields[TC_FACT_FN]) || is_operator(told, fields[TC_FACT_IN]) ||
-           is_operator(told, fields[TC_FACT_BY]) || comes_from_operator(told, symbols, fact) ||
-           orders_operators(told, symbols, fact);
+           is_operator(told, fields[TC_FACT_BY]) || comes_from_operator(told, symbols, fact);
 }
 
 /* Without the operators among them a chain of calls ends, and a tensor is taken for one of the

@@ -178,16 +178,14 @@ static bool is_nearly_as_many(const char *number, const char *other)
     return n >= NOT_SHORT && fabs(n - m) * TC_FACT_PARTS <= n;
 }
 
-/* Or a few rows are equal by chance. */
 static bool is_nearly(const struct tc_facts *facts, const struct tc_fact *fact, tc_sym seen)
 {
-    const char *value = tc_strtab_text(facts->table.symbols, seen);
     const bool is_amount = fact->attribute == TC_ATTRIBUTE_LENGTH ||
                            (tc_attribute_row(fact->attribute)->is_count &&
                             tc_fact_is_init(facts, fact->subject.fields[TC_FACT_STAGE]));
 
-    return is_amount ? is_nearly_as_many(tc_strtab_text(facts->table.symbols, fact->value), value)
-                     : !strcmp(value, TC_FACT_FEW);
+    return is_amount && is_nearly_as_many(tc_strtab_text(facts->table.symbols, fact->value),
+                                          tc_strtab_text(facts->table.symbols, seen));
 }
 
 /* Why what breaks the fact is no breach; TC_EXCUSE_NONE where it is one. */
@@ -205,17 +203,6 @@ static bool breaks(struct tc_facts *facts, const struct tc_fact_entry *entry)
     return tc_fact_entry_breaks(&facts->table, entry) && !excuse_of(facts, entry);
 }
 
-/* What only a whole run breaks is reported at its end, with a line. */
-static void judge_held(struct tc_facts *facts, uint32_t number, const struct tc_place *place)
-{
-    struct tc_fact_slot *slot = &facts->table.slots.items[number];
-
-    if (!tc_fact_slot_rule(slot)->of_run)
-        tell_first_held(facts, number, place);
-    else if (facts->event->call)
-        slot->at = tc_call_at(facts->event->call);
-}
-
 static void judge_occasion(struct tc_facts *facts, const struct tc_fact_entry *entry,
                            uint64_t times, tc_fact_lead lead, const struct tc_place *place)
 {
@@ -223,7 +210,7 @@ static void judge_occasion(struct tc_facts *facts, const struct tc_fact_entry *e
 
     if (!tc_fact_entry_breaks(&facts->table, entry)) {
         tc_fact_table_count(&facts->table, entry, times);
-        judge_held(facts, entry->slot, place);
+        tell_first_held(facts, entry->slot, place);
         return;
     }
     excuse = excuse_of(facts, entry);

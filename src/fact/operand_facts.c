@@ -33,9 +33,6 @@ static uint32_t slot_of(const struct tc_fact_reader *r, enum tc_attribute attrib
 static void add(struct tc_fact_reader *r, enum tc_attribute attribute)
 {
     tc_fact_table_add(r->table, slot_of(r, attribute), r->text.text, r->text.size, r->out);
-    if (attribute == TC_ATTRIBUTE_VALUE && r->table->is_judging && r->text.text[0] != '"')
-        tc_fact_table_add(r->table, slot_of(r, TC_ATTRIBUTE_SPAN), r->text.text, r->text.size,
-                          r->out); /* a text, as "inf" is one, is none of the numbers */
 }
 
 /* Judging: was it made, perhaps, by a call that was not told of? */
@@ -190,17 +187,6 @@ static void set_symbol(struct tc_fact_reader *r, tc_sym symbol)
                                 (uint32_t)tc_strtab_size(r->table->symbols, symbol)});
 }
 
-/* A fact of the call with this first operand, and not of all its calls. */
-static void add_made(struct tc_fact_reader *r, tc_sym made)
-{
-    const uint32_t subject = r->subject;
-
-    set_symbol(r, made);
-    r->subject = r->made_subject;
-    add(r, TC_ATTRIBUTE_MADE_OF);
-    r->subject = subject;
-}
-
 /* The call that made it, alone. */
 static void add_maker(struct tc_fact_reader *r, size_t i)
 {
@@ -216,20 +202,6 @@ static void add_source(struct tc_fact_reader *r, const struct tc_value *tensor)
 
     if (i == r->n_sources)
         return;
-    if (r->has_content && r->pack->digests[i])
-        add_as_it_is(r, TC_ATTRIBUTE_GIVEN, r->pack->is_given[i] ? "true" : "false");
-    if (r->has_content && r->pack->beside[i]) {
-        set_text(r, (struct tc_str){r->pack->beside[i], (uint32_t)strlen(r->pack->beside[i])});
-        add(r, TC_ATTRIBUTE_BESIDE);
-    }
-    if (r->has_content && r->pack->trained[i])
-        add_as_it_is(r, TC_ATTRIBUTE_TRAINED_ON, r->pack->trained[i]);
-    if (r->has_content && r->pack->earlier[i])
-        add_as_it_is(r, TC_ATTRIBUTE_EARLIER, r->pack->earlier[i]);
-    if (r->pack->apart[i][0])
-        add_as_it_is(r, TC_ATTRIBUTE_APART, r->pack->apart[i]);
-    if (r->pack->made[i] != TC_NO_SYM && r->made_subject != UINT32_MAX)
-        add_made(r, r->pack->made[i]);
     add_maker(r, i);
 }
 
@@ -290,23 +262,15 @@ static void read_members(struct tc_fact_reader *r, const struct tc_value *v, uns
     tc_strbuf_release(&keys);
 }
 
-/* Which bounds a slice has, and from which end they count, whatever the numbers are: "n:-n". */
-static void add_slice(struct tc_fact_reader *r, const struct tc_value *attrs)
+/* A slice that ends where the list does has no such bound: that is a value, too. */
+static void read_open_bounds(struct tc_fact_reader *r, const struct tc_value *attrs, unsigned depth)
 {
-    static const char *const bounds[] = {"start", "stop", "step"};
+    static const struct tc_str bounds[] = {TC_FACT_NAME("start"), TC_FACT_NAME("stop")};
+    static const struct tc_value none = {.kind = TC_VALUE_NULL};
 
-    tc_strbuf_reset(&r->text);
-    tc_strbuf_addc(&r->text, '"');
-    for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++) {
-        const struct tc_value *bound = tc_value_get(attrs, bounds[i]);
-        const char *colon = i == 1 || (i && bound) ? ":" : "";
-        tc_strbuf_addf(&r->text, "%s%s", colon,
-                       !bound                       ? ""
-                       : tc_value_int(bound, 0) < 0 ? "-n"
-                                                    : "n");
-    }
-    tc_strbuf_addc(&r->text, '"');
-    add(r, TC_ATTRIBUTE_SLICE);
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++)
+        if (!tc_value_get(attrs, bounds[i].text))
+            read_member(r, bounds[i], &none, depth);
 }
 
 /* Scalar attributes alone: what an object holds beyond them are objects of their own. */
@@ -321,11 +285,11 @@ static void read_object(struct tc_fact_reader *r, const struct tc_value *v, unsi
     }
     if (name)
         add_name(r, name);
-    if (tc_value_is(&v->members[0].value, "slice"))
-        add_slice(r, attrs);
     for (uint32_t i = 0; attrs && attrs->kind == TC_VALUE_OBJECT && i < attrs->n; i++)
         if (attrs->members[i].value.kind < TC_VALUE_ARRAY)
             read_member(r, attrs->members[i].key, &attrs->members[i].value, depth);
+    if (tc_value_is(&v->members[0].value, "slice"))
+        read_open_bounds(r, attrs, depth);
 }
 
 /* Texts that a function of the script is given as it sets up, as options of a command line are. */

@@ -30,7 +30,6 @@ struct tc_fact_reader {
     size_t n_sources;
     const struct tc_map *cut;       /* names of calls that are not all told, or NULL */
     const struct tc_map *stand_ins; /* with it: functions that stand for such a call inside */
-    uint32_t made_subject; /* the call with what made its first operand; UINT32_MAX: none */
 };
 
 void tc_fact_reader_release(struct tc_fact_reader *reader);

@@ -7,9 +7,6 @@
  */
 #include "fact/operand_pack.h"
 
-#include <math.h>
-
-#include "base/hash.h"
 #include "fact/tensor_content.h"
 #include "relation/form.h"
 #include "relation/support.h"
@@ -75,34 +72,14 @@ static void pack_content(struct tc_fact_pack *p, const struct tc_fact_tensor *t)
     pack_number(p, tc_value_get(t->summary, "max"));
 }
 
-/* Are two of them not alike by chance, as far as is known? Few numbers with a fraction, as a state
- * of an environment has, are as good as many integers. */
-static bool is_varied(const struct tc_fact_tensor *t)
-{
-    if (tc_is_of_dtype(t->dtype, "float"))
-        return t->n_elements > 1;
-    return t->n_elements >= TC_MIN_ELEMENTS &&
-           tc_value_int(tc_value_get(t->summary, "distinct"), TC_MIN_DISTINCT) >= TC_MIN_DISTINCT;
-}
-
 static void keep_tensor(struct tc_fact_pack *p, const struct tc_fact_tensor *t)
 {
-    const struct tc_str digest = tc_value_str(t->digest);
-    const struct tc_value *rms = tc_value_get(t->scale, "rms");
     const size_t i = p->n_tensors;
 
     if (i == TC_FACT_TENSORS)
         return;
     p->n_tensors++;
-    p->digests[i] = digest.text ? tc_hash64(digest.text, digest.size, 1) : 0;
-    p->is_given[i] = false;
-    p->scales[i] = rms && rms->kind == TC_VALUE_FLOAT ? rms->number : (double)NAN;
-    p->beside[i] = p->trained[i] = p->earlier[i] = NULL;
-    p->rows[i] = tc_value_str(t->rows);
-    p->made[i] = TC_NO_SYM;
-    p->apart[i][0] = '\0';
     p->n_elements[i] = t->shape && t->shape->kind == TC_VALUE_ARRAY ? t->n_elements : 1;
-    p->is_varied[i] = is_varied(t);
     p->is_computed[i] = tc_value_is_true(t->requires_grad);
     p->is_counted[i] = t->summary != NULL;
     p->is_choice[i] = false;

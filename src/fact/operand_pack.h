@@ -24,21 +24,12 @@
 /* A value, packed. */
 struct tc_fact_pack {
     struct tc_strbuf bytes;
-    int64_t tensors[TC_FACT_TENSORS];    /* their serials, in order */
-    uint64_t digests[TC_FACT_TENSORS];   /* of their contents; 0: not recorded */
-    bool is_given[TC_FACT_TENSORS];      /* the model was given the same; set by who knows */
-    double scales[TC_FACT_TENSORS];      /* root of their mean square; NAN: not recorded */
-    const char *beside[TC_FACT_TENSORS]; /* scales beside those of training, or NULL; set so, too */
-    struct tc_str rows[TC_FACT_TENSORS]; /* a digest of each, 8 digits; no text: not recorded */
-    bool is_computed[TC_FACT_TENSORS];   /* takes a gradient, or a model computed it; set so, too */
-    const char *trained[TC_FACT_TENSORS]; /* how many of them were trained on, or NULL; set so */
-    bool is_counted[TC_FACT_TENSORS];     /* of whole numbers, or of truth values */
-    bool is_choice[TC_FACT_TENSORS];      /* of these made from such, by a model; set so */
+    int64_t tensors[TC_FACT_TENSORS];  /* their serials, in order */
+    bool is_computed[TC_FACT_TENSORS]; /* takes a gradient, or a model computed it; set by who knows
+                                        */
+    bool is_counted[TC_FACT_TENSORS];  /* of whole numbers, or of truth values */
+    bool is_choice[TC_FACT_TENSORS];   /* of these made from such, by a model; set so */
     uint32_t n_elements[TC_FACT_TENSORS];
-    bool is_varied[TC_FACT_TENSORS];      /* so that it does not come again by chance */
-    const char *earlier[TC_FACT_TENSORS]; /* was it met in an earlier step? JSON, or NULL; set so */
-    tc_sym made[TC_FACT_TENSORS];         /* names of models, or TC_NO_SYM; set so */
-    char apart[TC_FACT_TENSORS][8]; /* rows from the first operand; "": not reported; set so */
     size_t n_tensors;
     bool has_content; /* the trace tells of contents */
     bool has_names; /* an operand has the name of the caller's variable in the first call of all */

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "fact/attribute.h"
-#include "fact/number_range.h"
 #include "fact/phrase_list.h"
 #include "invariant/describe.h"
 
@@ -74,32 +73,18 @@ static void add_ordinal(const char *number, struct tc_strbuf *out)
         tc_strbuf_addf(out, "number %lu of ", n);
 }
 
-/* " on Tensor.sum(Tensor.mul(untraced data))": the calls that made the first operand, each of the
- * next. */
+/* " on Tensor.sum()": the call that made the first operand. */
 static void add_maker(const char *name, struct tc_strbuf *out)
 {
-    size_t depth = 0;
-
     tc_strbuf_adds(out, " on ");
-    while (name) {
-        const char *of = strstr(name, TC_FACT_CHAINED);
-        const size_t size = of ? (size_t)(of - name) : strlen(name);
-        if (starts(name, "outside"))
-            tc_strbuf_adds(out, "untraced data");
-        else if (starts(name, "root."))
-            tc_strbuf_adds(out, "model()");
-        else if (memchr(name, '.', size))
-            add_api(name, size, out);
-        else
-            tc_strbuf_add(out, name, size);
-        name = of ? of + strlen(TC_FACT_CHAINED) : NULL;
-        if (name && out->text[out->size - 1] == ')') {
-            out->text[--out->size] = '\0';
-            depth++;
-        }
-    }
-    while (depth--)
-        tc_strbuf_addc(out, ')');
+    if (starts(name, "outside"))
+        tc_strbuf_adds(out, "untraced data");
+    else if (starts(name, "root."))
+        tc_strbuf_adds(out, "model()");
+    else if (strchr(name, '.'))
+        add_api(name, strlen(name), out);
+    else
+        tc_strbuf_adds(out, name);
 }
 
 static void add_changer(const struct tc_strtab *symbols, tc_sym fn, tc_sym number,
@@ -390,16 +375,10 @@ static void add_operands(const char *text, struct tc_strbuf *out)
 
 static void add_text(enum tc_attribute attribute, const char *text, struct tc_strbuf *out)
 {
-    const char *rest = attribute == TC_ATTRIBUTE_SPAN     ? strstr(text, " (digest ")
-                       : attribute == TC_ATTRIBUTE_COURSE ? strstr(text, " after ")
-                                                          : NULL;
-
     if (attribute == TC_ATTRIBUTE_SOURCE && strchr(text, '.')) {
         tc_describe_call_name(text, out);
     } else if (attribute == TC_ATTRIBUTE_SOURCE)
         tc_strbuf_addf(out, strcmp(text, "outside") ? "a %s" : "untraced data", text);
-    else if (rest)
-        tc_strbuf_add(out, text, (size_t)(rest - text));
     else if (attribute == TC_ATTRIBUTE_KEYS)
         tc_phrase_split(text, "", out);
     else if (attribute == TC_ATTRIBUTE_EQUALS || attribute == TC_ATTRIBUTE_ALIKE)
@@ -408,8 +387,7 @@ static void add_text(enum tc_attribute attribute, const char *text, struct tc_st
         tc_strbuf_adds(out, *text ? text : "none");
 }
 
-static void add_array(enum tc_attribute attribute, const struct tc_json *array, const char *raw,
-                      struct tc_strbuf *out)
+static void add_array(const struct tc_json *array, const char *raw, struct tc_strbuf *out)
 {
     const struct tc_json *first = tc_json_first(array);
     const size_t n = tc_json_count(array);
@@ -417,9 +395,6 @@ static void add_array(enum tc_attribute attribute, const struct tc_json *array, 
     if (tc_json_is_string(first)) {
         tc_strbuf_addf(out, "%zu variable%s: ", n, n == 1 ? "" : "s");
         tc_phrase_names(array, false, out);
-    } else if (n == 2 && tc_attribute_row(attribute)->rule == &tc_fact_number_range) {
-        tc_strbuf_addf(out, "%.6g to %.6g", tc_json_to_number(first, 0),
-                       tc_json_to_number(tc_json_next(first), 0));
     } else
         tc_strbuf_adds(out, raw);
 }
@@ -447,7 +422,7 @@ void tc_phrase_value(const struct tc_strtab *symbols, const struct tc_fact *fact
     if (tc_json_text(json) && attribute != TC_ATTRIBUTE_VALUE)
         add_text(attribute, tc_json_text(json), out);
     else if (tc_json_is_array(json))
-        add_array(attribute, json, raw, out);
+        add_array(json, raw, out);
     else if (tc_json_is_number(json))
         add_number(raw, out);
     else if (!json && starts(raw, "\"always {"))

@@ -30,7 +30,7 @@ static void add_item(struct list *list, const char *name, bool is_call)
         return;
     }
     tc_strbuf_adds(list->out, list->n++ ? ", " : "");
-    if (is_call)
+    if (is_call && strchr(name, '.'))
         tc_describe_call_name(name, list->out);
     else
         tc_strbuf_adds(list->out, name);
@@ -122,30 +122,6 @@ void tc_phrase_difference(const struct tc_strtab *symbols, tc_sym was, tc_sym is
     add_rest(out->size > size ? ", " : ": ", old, new, "gone", out);
     tc_json_free(old);
     tc_json_free(new);
-}
-
-/* The one of those before it that is expected last. */
-void tc_phrase_overtaken(const struct tc_strtab *symbols, tc_sym expected, tc_sym seen,
-                         struct tc_strbuf *out)
-{
-    struct tc_json *was = tc_phrase_json(symbols, expected), *is = tc_phrase_json(symbols, seen);
-    const char *before = NULL, *late = NULL;
-
-    for (const struct tc_json *c = tc_json_first(is); c && !late; c = tc_json_next(c)) {
-        const char *name = tc_json_text(c);
-        if (!before || place_in(was, name) > place_in(was, before))
-            before = name;
-        else
-            late = name;
-    }
-    if (late) {
-        tc_describe_call_name(before, out);
-        tc_strbuf_adds(out, " before ");
-        tc_describe_call_name(late, out);
-    } else
-        tc_phrase_names(is, true, out);
-    tc_json_free(was);
-    tc_json_free(is);
 }
 
 static bool has_name(const char *list, const char *name, size_t size)

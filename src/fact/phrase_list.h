@@ -16,13 +16,10 @@ void tc_phrase_names(const struct tc_json *array, bool are_calls, struct tc_strb
 /* Of names with commas those that are not among the others; how many they are. */
 size_t tc_phrase_split(const char *text, const char *others, struct tc_strbuf *out);
 
-/* JSON arrays of names: of calls "A(), B() and 4 more"; "25 variables, not 30: a, b are gone"; of
- * an order the first call that came too late, "mean() before add()". */
+/* JSON arrays of names: of calls "A(), B() and 4 more"; "25 variables, not 30: a, b are gone". */
 void tc_phrase_calls(const struct tc_strtab *symbols, tc_sym names, struct tc_strbuf *out);
 void tc_phrase_difference(const struct tc_strtab *symbols, tc_sym was, tc_sym is,
                           struct tc_strbuf *out);
-void tc_phrase_overtaken(const struct tc_strtab *symbols, tc_sym expected, tc_sym seen,
-                         struct tc_strbuf *out);
 /* Of JSON texts of names with commas those that the first has alone; how many they are. */
 size_t tc_phrase_rest(const struct tc_strtab *symbols, tc_sym names, tc_sym others,
                       struct tc_strbuf *out);

@@ -16,16 +16,7 @@
 /* Bits of chance that a claim takes: as many occasions as have them, each of some. */
 #define TC_FACT_BITS_OF_CLAIM 12
 
-struct tc_fact_slot;
 struct tc_outcomes;
-struct tc_strbuf;
-
-/* What a whole run says of a claim; nothing where it is too short, or of another length. */
-enum tc_fact_run {
-    TC_FACT_RUN_UNDECIDED,
-    TC_FACT_RUN_HELD,
-    TC_FACT_RUN_BROKEN,
-};
 
 /* How what runs tell of an attribute becomes a claim, and how it is held against one. */
 struct tc_fact_rule {
@@ -33,10 +24,6 @@ struct tc_fact_rule {
     tc_sym (*propose)(struct tc_strtab *symbols, enum tc_attribute attribute,
                       const struct tc_outcomes *outcomes);
     bool (*holds)(struct tc_strtab *symbols, const struct tc_fact *claim, tc_sym seen);
-    /* If there is one no occasion breaks it: the numbers of a run are counted, and judged at its
-     * end. Appends what is recorded of a run that breaks it. */
-    enum tc_fact_run (*of_run)(const struct tc_strtab *symbols, const struct tc_fact_slot *slot,
-                               struct tc_strbuf *out);
 };
 
 #endif /* TC_FACT_RULE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * setting_facts.c - the numbers of parameter groups and scalers with which an optimizer begins, and
- * how far they have come at the end
+ * setting_facts.c - the numbers of parameter groups and scalers with which an optimizer begins
  *
  * What a constructor gave may be another number by then, as by a schedule that begins with a
  * factor, or that goes on after a resume. A job may begin with a second optimizer what a first one
@@ -42,13 +41,10 @@ static void keep_setting(struct tc_facts *facts, struct tc_fact_setting *s, doub
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    s->n_values += s->is_told && s->last != number;
-    s->last = number;
     if (s->is_told)
         return;
     tc_strbuf_add_number(&text, number);
     s->value = tc_strtab_intern(facts->table.symbols, text.text, text.size);
-    s->first = number;
     s->lead = lead;
     tc_strbuf_release(&text);
 }
@@ -165,42 +161,4 @@ void tc_fact_say_start(struct tc_facts *facts, struct tc_fact_watch *w, const st
         return;
     say_settings(facts, w);
     say_owned(facts, w, step);
-}
-
-/* ---- the end of a run ----------------------------------------------------------------------- */
-
-/* A run of another length is not compared. */
-static bool is_as_long(const struct tc_facts *facts, const struct tc_subject *subject, tc_sym path,
-                       const char *steps)
-{
-    struct tc_fact_table *table = (struct tc_fact_table *)&facts->table;
-    const uint32_t number = tc_fact_table_subject(table, subject);
-    const uint32_t slot = tc_fact_table_slot(table, number, path, TC_ATTRIBUTE_COURSE);
-
-    return slot != UINT32_MAX &&
-           strstr(tc_strtab_text(table->symbols, table->slots.items[slot].fact.value), steps);
-}
-
-void tc_fact_say_courses(struct tc_facts *facts, struct tc_fact_watch *w,
-                         const struct tc_place *end)
-{
-    struct tc_subject subject = tc_subject_of(TC_SUBJECT_VARIABLE);
-    struct tc_strbuf text = TC_STRBUF_INIT, steps = TC_STRBUF_INIT;
-
-    tc_strbuf_addf(&steps, " after %llu steps\"", (unsigned long long)w->n_windows);
-    subject.fields[TC_FACT_STAGE] = tc_strtab_intern_text(facts->table.symbols, "the end");
-    for (size_t i = 0; i < w->settings.n; i++) {
-        const struct tc_fact_setting *s = &w->settings.items[i];
-        subject.fields[TC_FACT_NAME] = s->name;
-        if (!s->is_told || s->first == 0 ||
-            (facts->table.is_judging ? !is_as_long(facts, &subject, s->key, steps.text)
-                                     : !s->n_values))
-            continue;
-        tc_strbuf_reset(&text);
-        tc_strbuf_addf(&text, "\"%.3g times the first%s", s->last / s->first, steps.text);
-        tc_fact_say(facts, &subject, s->key, TC_ATTRIBUTE_COURSE, text.text);
-        tc_fact_settle_said(facts, 1, s->lead, end);
-    }
-    tc_strbuf_release(&text);
-    tc_strbuf_release(&steps);
 }

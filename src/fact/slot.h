@@ -16,15 +16,6 @@
 
 #define TC_FACT_VALUES 2
 
-/* The numbers that a slot had in a run, whatever their order. */
-struct tc_fact_span {
-    double low, high;
-    uint32_t least, most; /* of their hashes */
-    uint64_t bits[2];     /* one for each of their hashes, which may share it */
-    uint64_t n_calls;     /* that had one */
-    bool is_met;
-};
-
 /* What broke in one window of one process, and may be chance. */
 struct tc_fact_kept {
     struct tc_place place; /* the first */
@@ -44,9 +35,7 @@ struct tc_fact_slot {
     tc_sym values[TC_FACT_VALUES];
     uint64_t n[TC_FACT_VALUES];
     unsigned n_values;
-    struct tc_fact_span span; /* learning, of VALUE; judging, of SPAN */
-    tc_sym at;                /* judging, of what a whole run breaks: the last new line of it */
-    bool is_mixed;            /* several values are expected, by facts of several files */
+    bool is_mixed; /* several values are expected, by facts of several files */
     uint64_t held, told, broken;
     TC_VEC(struct tc_fact_kept) kept; /* breaches that are not told yet, by window */
     bool is_told; /* it broke too often for chance: breaches are reported at once */

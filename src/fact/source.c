@@ -244,7 +244,7 @@ FORM(tc_fact_output_value, OUTPUT_VALUE, "APIOutput/value", TC_FAULT_AT_END,
 FORM(tc_fact_count, COUNT, "APISequence/count", TC_FAULT_AT_END,
      "a call is made so often in a step, or in a run (--specific)")
 FORM(tc_fact_before, BEFORE, "APISequence/before", TC_FAULT_AT_END,
-     "one call first comes before another (--specific)")
+     "these calls come right after another one (--specific)")
 FORM(tc_fact_set, SET, "EventContain/set", TC_FAULT_AT_END,
      "a call changes these variables, or gives gradients to them (--specific)")
 FORM(tc_fact_attribute, ATTRIBUTE, "Consistent/attribute", TC_FAULT_AT_END,

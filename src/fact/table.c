@@ -8,12 +8,8 @@
  */
 #include "fact/table.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "fact/attribute.h"
 #include "fact/slot.h"
 #include "fact/tensor_content.h"
@@ -60,7 +56,7 @@ static uint64_t slot_of_attribute(struct tc_fact_table *table, uint32_t subject,
 
 static uint32_t add_slot(struct tc_fact_table *table, const struct tc_fact *fact)
 {
-    struct tc_fact_slot slot = {.fact = *fact, .key = TC_NO_SYM, .at = TC_NO_SYM};
+    struct tc_fact_slot slot = {.fact = *fact, .key = TC_NO_SYM};
 
     tc_vec_push(&table->slots, slot);
     return (uint32_t)table->slots.n - 1;
@@ -129,59 +125,30 @@ static unsigned last_value(const struct tc_fact_table *table, const struct tc_fa
     return strcmp(json, texts[last]) < 0 ? last : TC_FACT_VALUES;
 }
 
-/* Is it kept which numbers the slot had? */
-static bool has_span(const struct tc_fact_table *table, const struct tc_fact_slot *slot)
-{
-    return slot->fact.attribute ==
-           (uint32_t)(table->is_judging ? TC_ATTRIBUTE_SPAN : TC_ATTRIBUTE_VALUE);
-}
-
-/* A number is one however often it is met. */
-static void widen(struct tc_fact_span *span, const char *json, size_t size)
-{
-    const double number = strtod(json, NULL);
-    const uint32_t hash = (uint32_t)tc_hash64(json, size, 7);
-
-    span->low = span->is_met ? fmin(span->low, number) : number;
-    span->high = span->is_met ? fmax(span->high, number) : number;
-    span->least = span->is_met && span->least < hash ? span->least : hash;
-    span->most = span->most > hash ? span->most : hash;
-    span->bits[hash & 1] |= UINT64_C(1) << (hash >> 1 & 63);
-    span->is_met = true;
-}
-
 void tc_fact_table_add(struct tc_fact_table *table, uint32_t number, const char *json, size_t size,
                        struct tc_fact_entries *out)
 {
     if (number == UINT32_MAX)
         return;
     struct tc_fact_slot *slot = &table->slots.items[number];
-    const bool is_number = has_span(table, slot) && (isdigit((unsigned char)*json) || *json == '-');
-    if (is_number)
-        widen(&slot->span, json, size);
     tc_sym value = tc_strtab_find(table->symbols, json, size);
 
     if (!table->is_judging && slot->n_values == TC_FACT_VALUES && !is_known(slot, value) &&
-        last_value(table, slot, json) == TC_FACT_VALUES) {
-        if (is_number)
-            tc_vec_push(out, ((struct tc_fact_entry){number, TC_NO_SYM, true}));
-        return; /* it varies, and this value will not be kept: it needs no number */
-    }
+        last_value(table, slot, json) == TC_FACT_VALUES)
+        return; /* it varies, and this value will not be kept */
     if (value == TC_NO_SYM && slot->broken >= MAX_VALUES_TOLD)
         value = slot->values[0];
     if (value == TC_NO_SYM)
         value = tc_strtab_intern(table->symbols, json, size);
-    if (table->is_judging && value != slot->fact.value && !tc_fact_slot_rule(slot)->of_run)
+    if (table->is_judging && value != slot->fact.value)
         slot->values[0] = value;
-    tc_vec_push(out, ((struct tc_fact_entry){number, value, is_number}));
+    tc_vec_push(out, ((struct tc_fact_entry){number, value}));
 }
 
 bool tc_fact_entry_breaks(const struct tc_fact_table *table, const struct tc_fact_entry *entry)
 {
     const struct tc_fact_slot *slot = &table->slots.items[entry->slot];
 
-    if (tc_fact_slot_rule(slot)->of_run) /* what it did is reported at the end */
-        return tc_strtab_text(table->symbols, entry->value)[0] == '"';
     return slot->is_mixed || entry->value != slot->fact.value;
 }
 
@@ -210,13 +177,10 @@ void tc_fact_table_count(struct tc_fact_table *table, const struct tc_fact_entry
 {
     struct tc_fact_slot *slot = &table->slots.items[entry->slot];
 
-    slot->span.n_calls += entry->is_number ? n : 0;
     if (table->is_judging) {
-        slot->held += tc_fact_slot_rule(slot)->of_run ? 0 : n;
+        slot->held += n;
         return;
     }
-    if (entry->value == TC_NO_SYM)
-        return;
     unsigned i = place_for(table, slot, entry->value);
     if (i < TC_FACT_VALUES)
         slot->n[i] += n;

@@ -12,16 +12,10 @@
 #include "fact/attribute.h"
 #include "fact/slot.h"
 
-static inline const struct tc_fact_rule *tc_fact_slot_rule(const struct tc_fact_slot *slot)
-{
-    return tc_attribute_row(slot->fact.attribute)->rule;
-}
-
 /* What one occasion says of one slot. */
 struct tc_fact_entry {
     uint32_t slot;
-    tc_sym value;   /* TC_NO_SYM: one that is not kept */
-    bool is_number; /* counted for the slot's span */
+    tc_sym value;
 };
 
 struct tc_fact_entries {

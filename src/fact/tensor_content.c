@@ -33,9 +33,8 @@ static const struct {
     {                                                              \
         TC_FACT_NAME(#name), offsetof(struct tc_fact_tensor, name) \
     }
-    MEMBER(id),    MEMBER(dtype),    MEMBER(shape), MEMBER(requires_grad), MEMBER(device),
-    MEMBER(value), MEMBER(constant), MEMBER(range), MEMBER(summary),       MEMBER(digest),
-    MEMBER(scale), MEMBER(rows)
+    MEMBER(id),    MEMBER(dtype),    MEMBER(shape),  MEMBER(requires_grad), MEMBER(device),
+    MEMBER(value), MEMBER(constant), MEMBER(summary)
 #undef MEMBER
 };
 

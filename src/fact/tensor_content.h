@@ -16,13 +16,10 @@
 
 #define TC_N_CONTENT 4
 
-#define TC_FACT_NONE  "\"none\""
 #define TC_FACT_SOME  "\"some\""
 #define TC_FACT_MIXED "\"mixed\""
 /* Behind the value of a column: it may be by chance that it shows one element alone. */
 #define TC_FACT_DOUBT '?'
-/* So few that they may be equal by chance: no breach, and never claimed. */
-#define TC_FACT_FEW "\"few\""
 /* As many calls as are recorded of one function, so there may have been more: is never claimed. */
 #define TC_FACT_MANY "\"many\""
 /* It was drawn: is never claimed. */
@@ -31,7 +28,7 @@
 /* The members of a tensor's value that facts ask for; NULL where it has none of that name. */
 struct tc_fact_tensor {
     const struct tc_value *id, *dtype, *shape, *requires_grad, *device;
-    const struct tc_value *value, *constant, *range, *summary, *digest, *scale, *rows;
+    const struct tc_value *value, *constant, *summary;
     uint32_t n_elements; /* UINT32_MAX: that many or more */
 };
 

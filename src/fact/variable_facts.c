@@ -112,14 +112,12 @@ tc_fact_lead tc_fact_say_changes(struct tc_facts *facts, struct tc_fact_watch *w
 {
     const tc_sym step = tc_strtab_intern_text(facts->table.symbols, "step");
     struct tc_strbuf text = TC_STRBUF_INIT;
-    uint64_t n_gradients = 0;
 
     for (size_t i = 0; i < w->changes.n; i++) {
         struct tc_fact_changes *c = &w->changes.items[i];
         struct tc_subject subject = tc_subject_of(TC_SUBJECT_CHANGES);
         if (c->is_gradient && !c->names.n)
             continue;
-        n_gradients += c->is_gradient;
         subject.fields[TC_FACT_FN] = c->by;
         subject.fields[TC_FACT_NAME] = c->number;
         tc_strbuf_reset(&text);
@@ -137,13 +135,8 @@ tc_fact_lead tc_fact_say_changes(struct tc_facts *facts, struct tc_fact_watch *w
         const tc_fact_lead changed = tc_fact_settle_said(facts, 1, cause, NULL);
         lead = lead ? lead : changed;
     }
-    const struct tc_subject all = tc_subject_of(TC_SUBJECT_CHANGES);
-    tc_strbuf_reset(&text);
-    tc_strbuf_add_int(&text, (int64_t)n_gradients);
-    tc_fact_say(facts, &all, TC_NO_SYM, TC_ATTRIBUTE_GRADIENT_CALLS, text.text);
     tc_strbuf_release(&text);
-    const tc_fact_lead changed = tc_fact_settle_said(facts, 1, lead, NULL);
-    return lead ? lead : changed;
+    return lead;
 }
 
 /* ---- one variable ---------------------------------------------------------------------------- */

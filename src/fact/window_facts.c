@@ -13,10 +13,9 @@
 #include "fact/counter.h"
 #include "fact/drawn.h"
 #include "fact/flow.h"
-#include "fact/inside.h"
 #include "fact/missing.h"
+#include "fact/next.h"
 #include "fact/occasion.h"
-#include "fact/order.h"
 #include "fact/pass.h"
 #include "fact/table.h"
 #include "fact/tensor_content.h"
@@ -241,13 +240,11 @@ void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *w,
     if (!window->has_step || w->process->is_sampled)
         return;
     if (!w->n_windows) {
-        struct tc_place place;
         expect_counters(facts, w);
-        tc_place_of(facts->event, &place);
-        tc_fact_say_order(facts, w, place);
+        const tc_fact_lead first = tc_fact_tell_strays(facts, w);
+        w->last_lead = w->last_lead ? w->last_lead : first;
         tc_fact_say_trainable(facts, w, TC_ATTRIBUTE_TRAINABLE);
     }
-    tc_fact_tops_end(facts, w);
     tc_fact_lead lead = tc_fact_settle_said(facts, 1, w->last_lead, NULL);
     lead = say_counts(facts, w, w->last_lead ? w->last_lead : lead);
     tc_place_of(facts->event, &w->last);
@@ -257,5 +254,4 @@ void tc_fact_window_ends(struct tc_facts *facts, struct tc_fact_watch *w,
         w->last_lead = lead;
     w->n_windows++;
     w->n_backwards = 0;
-    tc_map_clear(&w->rows);
 }

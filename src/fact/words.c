@@ -106,17 +106,10 @@ static bool added(const struct said *s)
     return s->value != s->fact->value && !has_rest(s, s->fact->value, s->value);
 }
 
-/* Do both read alike, as numbers that go over one range? */
-static bool alike(const struct said *s)
+/* Is no call before it at its place? */
+static bool begins(const struct said *s)
 {
-    struct tc_strbuf claimed = TC_STRBUF_INIT, seen = TC_STRBUF_INIT;
-
-    tc_phrase_value(s->symbols, s->fact, s->fact->value, &claimed);
-    tc_phrase_value(s->symbols, s->fact, s->value, &seen);
-    const bool is = !strcmp(claimed.text, seen.text);
-    tc_strbuf_release(&claimed);
-    tc_strbuf_release(&seen);
-    return is;
+    return s->fact->subject.fields[TC_FACT_IN] == TC_NO_SYM;
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -129,8 +122,8 @@ static bool alike(const struct said *s)
  * %d  a difference of sets   %g  arguments that are gone                %m  those that are new
  * %u  names that are new and gone
  * %i  how a flow is taken    %w  what flows                             %W  as often as it does
- * %j  as often as expected   %o  the other call                         %l  at which line
- * %c  calls                  %x  those out of order
+ * %j  as often as expected   %o  the call before
+ * %c  calls                  %x  those expected
  * {yes|no} by the value, <yes|no> by the one expected
  */
 #define HEALTHY(words) " (healthy runs: " words ")"
@@ -164,8 +157,6 @@ static const struct tc_words {
         "Is it compared the right way round, and reset where it should not be?"),
     ROW(NAMED, NULL, "%p is the script's %v%k", "%p is the script's %v, was %e,%k",
         "Are two arguments swapped?"),
-    ROW(SLICE, NULL, "%p is the slice %v%k", "%p is the slice %v, was %e,%k",
-        "Which end is meant to be cut off?"),
     ROW(TENSOR, NULL, "%p is {a %v|no tensor}%k", "%p is {a %v|no tensor}, was <a %e|none>,%k", ""),
     ROW(DTYPE, NULL, "%p is %v%k", "%p is %v, was %e,%k",
         "Which cast is new or gone: to(), half(), float(), autocast?"),
@@ -190,8 +181,6 @@ static const struct tc_words {
     ROW(OWNED_IN_ORDER, NULL, "an optimizer has its parameters in this order: %v",
         "an optimizer has its parameters in another order: %v",
         "A saved optimizer state is loaded by place: does it still fit?"),
-    ROW(COURSE, NULL, "%p ends at %v", "%p ends at %v, was %e",
-        "Is the scheduler stepped as often as it counts: once an epoch, or once a batch?"),
     ROW(UNCLEARED, NULL, "{some|no} gradients are left from the step before at %C%k",
         "{some|no} gradients are left from the step before at %C" HEALTHY("<some|none>") "%k",
         "Is zero_grad() called once for each step, before its backward()?"),
@@ -202,9 +191,6 @@ static const struct tc_words {
     ROW(FINITE, NULL, "%p is {|not }finite%k",
         "%p {is finite, was not|holds a NaN or an infinity},%k",
         "Which operand is the first that is not finite: log(0), a division by 0, too large a step?"),
-    ROW(OPERAND, NULL, "%p is {|not }a tensor that it was given%k",
-        "%p is {a tensor that it was given, was a new one|a new tensor, was one that it was given},%k",
-        "Does the call copy what it should share, or share what it should copy?"),
     ROW(COUNT, no_eval, NULL, "eval() is missing before the evaluation",
         "Dropout and batch norm work as in training until eval() is called."),
     ROW(COUNT, no_train, NULL, "train() is missing before the training goes on",
@@ -237,14 +223,9 @@ static const struct tc_words {
     ROW(COUNT_WHERE, NULL, "%C is called %n in each step that calls it%k",
         "%C is called %n in a step, was called %N or not at all,%k",
         "Does the loop around the call end early, or late?"),
-    ROW(RATE, NULL, "%C is {|not }called as often as there are steps%k",
-        "%C is {|no longer }called as often as there are steps%k",
-        "Is it called for each batch, or for each epoch, as it should be?"),
     ROW(PRESENT, NULL, "%C is called in each run%k",
         "%C is no longer called%k" HEALTHY("in each run"),
         "Is its line gone, or did the run not get so far?"),
-    ROW(BEFORE, NULL, "%C first comes {before|after} %o%k",
-        "%C first comes {before|after} %o, came <before|after> it,%k", "Was one of the two moved?"),
     ROW(FLOWS, none, NULL, "%C is no longer %i %w%k" HEALTHY("%N in each step"),
         "What is it given instead?"),
     ROW(FLOWS, NULL, "%C is %i %W in each step%k", "%C was %i %W in a step%j,%k",
@@ -271,21 +252,17 @@ static const struct tc_words {
         "Is a part of the model initialised or loaded otherwise?"),
     ROW(GRADIENTS, NULL, "%C gives gradients to %v", "%C gave gradients to %d",
         "What keeps the loss from them, or leads it there: detach(), no_grad(), another module?"),
-    ROW(GRADIENT_CALLS, NULL, "%v call%s of backward() give gradients in each step",
-        "%v call%s of backward() gave gradients in a step, not %e",
-        "Is each loss propagated once, and not in a sum as well?"),
     ROW(TRAINABLE, NULL, "in the first step a gradient is required by %v",
         "in the first step a gradient is required by %d",
         "What freezes them, or no longer does, before the first step?"),
-    ROW(TRAINABLE_LAST, NULL, "at the end a gradient is required by %v",
-        "at the end a gradient is required by %d",
-        "What freezes or unfreezes them during the training?"),
     ROW(EXIST, NULL, "there are %v", "there are %d",
         "Is a module new, gone, or built under another name?"),
-    ROW(CALLS, NULL, "%C calls nothing%k but %c", "new call: %c%l is in no healthy run of %C%k",
-        ""),
-    ROW(ORDER, NULL, "%C calls%k, in this order, %c", "%C called %x, after it in healthy runs,%k",
-        "Was a line moved, or is a block indented otherwise?"),
+    ROW(NEXT, begins, "%C calls %c first%k", "%C calls %c first" HEALTHY("%x") "%k", NULL),
+    ROW(NEXT, NULL, "%C calls %c after %o%k", "%C calls %c after %o" HEALTHY("%x") "%k",
+        "Is a call new or gone, moved to another place, or in another loop?"),
+    ROW(NEXT_FIRST, begins, "%C calls %c first%k", "%C calls %c first" HEALTHY("%x") "%k", NULL),
+    ROW(NEXT_FIRST, NULL, "%C calls %c after %o%k", "%C calls %c after %o" HEALTHY("%x") "%k",
+        "Is a call of the set-up new or gone, or moved to another place?"),
     ROW(FIRST, NULL, "the first column of %p is %v%k", "the first column of %p is %v, was %e,%k",
         "Is the sequence shifted, or its start token gone?"),
     ROW(LAST, NULL, "the last column of %p is %v%k", "the last column of %p is %v, was %e,%k",
@@ -298,34 +275,6 @@ static const struct tc_words {
     ROW(ALIKE, NULL, "{of the operands %v|no two operands} of %C are equal%k",
         "{%v|no two operands} of %C are equal" HEALTHY("<%e|no two>") "%k",
         "Is one tensor passed in the place of another?"),
-    ROW(GIVEN, NULL, "%p is {|not }what the model was given%k",
-        "%p is {what the model was given, was not|not what the model was given, was},%k",
-        "Is it the input that is meant here, or what was made of it?"),
-    ROW(BESIDE, NULL, "%p is about as large as in training%k", "%p is %v than in training,%k",
-        "Is the data scaled in both places alike?"),
-    ROW(AGAIN, NULL, "%C is given {the same tensors again|other tensors each time}%k",
-        "%C is given {the same tensors again|other tensors each time},%k",
-        "Is what it is given computed anew for each call?"),
-    ROW(TRAINED_ON, NULL, "%v of the rows of %p have been trained on%k",
-        "%v of the rows of %p have been trained on, had %e,%k",
-        "Do the parts to train on and to evaluate with overlap?"),
-    ROW(EARLIER, NULL, "%p is {what it was|another than} in an earlier step%k",
-        "%p is {what it was|another than} in an earlier step,%k",
-        "Is it computed anew in each step?"),
-    ROW(MADE_OF, NULL, "%p is made by {%v|no model}%k", "%p is made by {%v|no model}, was by %e,%k",
-        "Is the right model called, and is a detach() new or gone?"),
-    ROW(APART, NULL, "%p is the row %v from that of the first operand%k",
-        "%p is the row %v from that of the first operand, was %e,%k", "Is an index off by one?"),
-    ROW(ABOUT, NULL, "%p is %v in the first three steps%k",
-        "%p is %v, was %e in the first three steps,%k",
-        "Is it a sum in place of a mean, or scaled by another factor?"),
-    ROW(SPAN, alike, NULL, "%p goes %v, but by other numbers than it did,%k", ""),
-    ROW(SPAN, NULL, "%p goes %v%k", "%p goes %v, went %e,%k", ""),
-    ROW(MAGNITUDE, NULL, "the root mean square of %p is %v%k",
-        "the root mean square of %p is %v, was %e,%k",
-        "Is the data normalised once, and not twice?"),
-    ROW(DISTINCT, NULL, "%p has %v distinct elements%k", "%p has %v distinct elements, had %e,%k",
-        "Does the sampler still reach all the data?"),
     ROW(RANKS, yes, NULL, "%p is the same on all ranks, was another one on each,%k",
         "Does each rank draw by a seed of its own, and from a part of its own?"),
     ROW(RANKS, NULL, "%p is {the same|another one} on each rank%k",
@@ -349,15 +298,6 @@ static void add_end(const struct said *s)
         tc_strbuf_adds(s->out, "given");
     else
         tc_strbuf_addf(s->out, "given, as tensor %s,", name);
-}
-
-/* " at line 12". */
-static void add_line(const struct said *s)
-{
-    const char *colon = s->at == TC_NO_SYM ? NULL : strrchr(tc_strtab_text(s->symbols, s->at), ':');
-
-    if (colon)
-        tc_strbuf_addf(s->out, " at line %s", colon + 1);
 }
 
 /* "the argument x is", "a, b are"; nothing where there are none. */
@@ -409,8 +349,6 @@ static bool add_name(const struct said *s, char which)
     else if (which == 'o')
         tc_phrase_call(s->symbols, subject->fields[TC_FACT_IN], subject->fields[TC_FACT_IN_OF],
                        s->out);
-    else if (which == 'l')
-        add_line(s);
     else
         return false;
     return true;
@@ -440,7 +378,7 @@ static void add_value(const struct said *s, char which)
     else if (which == 'c')
         tc_phrase_calls(s->symbols, s->value, s->out);
     else
-        tc_phrase_overtaken(s->symbols, claimed, s->value, s->out);
+        tc_phrase_calls(s->symbols, claimed, s->out);
 }
 
 static void add_sentence(const struct said *s, const char *words)

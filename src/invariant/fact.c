@@ -92,8 +92,7 @@ static bool is_whole(const struct tc_fact *fact)
         return false;
     if (is_flow(fact) && (words[TC_FACT_IN] == TC_NO_SYM || words[TC_FACT_NAME] == TC_NO_SYM))
         return false;
-    return fact->attribute < TC_N_ATTRIBUTES &&
-           (fact->attribute != TC_ATTRIBUTE_BEFORE || words[TC_FACT_IN] != TC_NO_SYM);
+    return fact->attribute < TC_N_ATTRIBUTES;
 }
 
 /* ---- the key: an array of texts, "" for what does not apply --------------------------------- */

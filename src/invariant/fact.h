@@ -46,16 +46,15 @@ enum tc_subject_kind {
 };
 
 /* What tells subjects of one kind apart; TC_NO_SYM where it does not apply. */
-#define TC_FACT_FIELD_MAP(X)                                                                \
-    X(FN, "fn")       /* an API, root.forward, or a kind of call */                         \
-    X(OF, "of")       /* class of the receiver */                                           \
-    X(IN, "in")       /* the traced call around it; of a flow where from */                 \
-    X(IN_OF, "in_of") /* class of the receiver of that one; which result */                 \
-    X(STAGE, "stage")                                                                       \
-    X(GRAD, "grad") /* "off" */                                                             \
-    X(NAME, "name") /* of a variable, an operand; number of a call */                       \
-    X(BY, "by")     /* the call that changed it; of a call: that made its first operand; or \
-                             several, with TC_FACT_CHAINED between them */
+#define TC_FACT_FIELD_MAP(X)                                                \
+    X(FN, "fn")       /* an API, root.forward, or a kind of call */         \
+    X(OF, "of")       /* class of the receiver */                           \
+    X(IN, "in")       /* the traced call around it; of a flow where from */ \
+    X(IN_OF, "in_of") /* class of the receiver of that one; which result */ \
+    X(STAGE, "stage")                                                       \
+    X(GRAD, "grad") /* "off" */                                             \
+    X(NAME, "name") /* of a variable, an operand; number of a call */       \
+    X(BY, "by")     /* the call that changed it; of a call: that made its first operand */
 
 enum tc_fact_field {
 #define X(name, text) TC_FACT_##name,
@@ -64,9 +63,6 @@ enum tc_fact_field {
     TC_FACT_FIELDS
 };
 
-/* Between the names of BY where several calls made the first operand, each from the next. */
-#define TC_FACT_CHAINED " of "
-
 /* Attributes, and their texts in files; src/fact/words.c says what each means. */
 #define TC_ATTRIBUTE_MAP(X)             \
     X(VALUE, "value")                   \
@@ -74,7 +70,6 @@ enum tc_fact_field {
     X(KEYS, "keys")                     \
     X(LENGTH, "length")                 \
     X(NAMED, "named")                   \
-    X(SLICE, "slice")                   \
     X(TREND, "trend")                   \
     X(TENSOR, "tensor")                 \
     X(DTYPE, "dtype")                   \
@@ -86,17 +81,13 @@ enum tc_fact_field {
     X(AUTOCAST, "autocast")             \
     X(OWNED, "owned")                   \
     X(OWNED_IN_ORDER, "owned_in_order") \
-    X(COURSE, "course")                 \
     X(UNCLEARED, "uncleared")           \
     X(EQUALS, "equals")                 \
     X(FINITE, "finite")                 \
-    X(OPERAND, "operand")               \
     X(COUNT, "count")                   \
     X(COUNT_FIRST, "count_first")       \
     X(COUNT_LATER, "count_later")       \
-    X(RATE, "rate")                     \
     X(PRESENT, "present")               \
-    X(BEFORE, "before")                 \
     X(FLOWS, "flows")                   \
     X(FLOWS_FIRST, "flows_first")       \
     X(FLOWS_LATER, "flows_later")       \
@@ -106,28 +97,15 @@ enum tc_fact_field {
     X(DATA, "data")                     \
     X(DATA_FIRST, "data_first")         \
     X(GRADIENTS, "gradients")           \
-    X(GRADIENT_CALLS, "gradient_calls") \
     X(TRAINABLE, "trainable")           \
-    X(TRAINABLE_LAST, "trainable_last") \
     X(EXIST, "exist")                   \
-    X(CALLS, "calls")                   \
-    X(ORDER, "order")                   \
+    X(NEXT, "next")                     \
+    X(NEXT_FIRST, "next_first")         \
     X(FIRST, "first")                   \
     X(LAST, "last")                     \
     X(UNIFORM, "uniform")               \
     X(ZERO, "zero")                     \
     X(ALIKE, "alike")                   \
-    X(GIVEN, "given")                   \
-    X(BESIDE, "beside_training")        \
-    X(AGAIN, "again")                   \
-    X(TRAINED_ON, "trained_on")         \
-    X(EARLIER, "earlier")               \
-    X(MADE_OF, "made_of")               \
-    X(APART, "apart")                   \
-    X(ABOUT, "about")                   \
-    X(MAGNITUDE, "magnitude")           \
-    X(DISTINCT, "distinct")             \
-    X(SPAN, "span")                     \
     X(RANKS, "ranks")
 
 enum tc_attribute {

@@ -86,22 +86,6 @@ static void add_every_call(struct tc_interest *interest, bool with_operators)
             tc_strtab_intern_text(interest->roles, tc_role_text((enum tc_role)role));
 }
 
-/* One call, or several that made an operand one after the other. */
-static void add_calls(struct tc_interest *interest, const char *names)
-{
-    struct tc_strbuf name = TC_STRBUF_INIT;
-
-    for (const char *end; *names; names = *end ? end + strlen(TC_FACT_CHAINED) : end) {
-        end = strstr(names, TC_FACT_CHAINED);
-        end = end ? end : names + strlen(names);
-        tc_strbuf_reset(&name);
-        tc_strbuf_add(&name, names, (size_t)(end - names));
-        if (strchr(name.text, '.'))
-            add_descriptor(interest, name.text);
-    }
-    tc_strbuf_release(&name);
-}
-
 /* Each name in a value, which is JSON: of one call or of several. */
 static void add_quoted(struct tc_interest *interest, const char *value)
 {
@@ -115,6 +99,11 @@ static void add_quoted(struct tc_interest *interest, const char *value)
             add_descriptor(interest, name.text);
     }
     tc_strbuf_release(&name);
+}
+
+static bool tells_next(const struct tc_fact *fact)
+{
+    return fact->attribute == TC_ATTRIBUTE_NEXT || fact->attribute == TC_ATTRIBUTE_NEXT_FIRST;
 }
 
 /* Calls by name, those around them and those that operands come from; variables. */
@@ -131,22 +120,20 @@ static void add_fact(struct tc_interest *interest, const struct tc_strtab *symbo
         fact->subject.fields[TC_FACT_STAGE] != TC_NO_SYM) /* as the first step finds them */
         tc_strtab_intern_text(interest->roles, "step");
     interest->content |= fact->attribute >= TC_ATTRIBUTE_CONTENT;
-    interest->variables |= fact->attribute == TC_ATTRIBUTE_MADE_OF;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         tc_sym name = fact->subject.fields[names[i]];
         if (name != TC_NO_SYM)
-            add_calls(interest, tc_strtab_text(symbols, name));
+            add_descriptor(interest, tc_strtab_text(symbols, name));
     }
-    if (fact->attribute == TC_ATTRIBUTE_SOURCE || fact->attribute == TC_ATTRIBUTE_ORDER)
+    if (fact->attribute == TC_ATTRIBUTE_SOURCE || tells_next(fact))
         add_quoted(interest, value);
 }
 
 /* Can any call break it, also one of an API that it does not name? What uses a module is whatever
- * is given its variables; and what made an operand, whatever comes between. */
+ * is given its variables. */
 static bool needs_every_call(const struct tc_fact *fact)
 {
-    return fact->attribute == TC_ATTRIBUTE_CALLS || fact->attribute == TC_ATTRIBUTE_MADE_OF ||
-           fact->subject.kind == TC_SUBJECT_USE;
+    return tells_next(fact) || fact->subject.kind == TC_SUBJECT_USE;
 }
 
 void tc_interest_add(struct tc_interest *interest, const struct tc_strtab *symbols,

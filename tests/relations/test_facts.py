@@ -39,7 +39,7 @@ def infer(tool, folders, output):
             continue
         subject, claim = x["params"][0], x["params"][1]
         key = tuple(sorted({**{k: v for k, v in subject.items() if k != "subject"}, "kind": subject["subject"]}.items()))
-        if claim["attribute"] in facts.COVERED and subject["subject"] in ("call", "window", "flow", "run"):
+        if claim["attribute"] in facts.COVERED and subject["subject"] in ("call", "window", "flow", "run", "inside"):
             found[key, claim.get("operand"), claim["attribute"]] = claim["is"], x["evidence"]["held"]
     return found
 

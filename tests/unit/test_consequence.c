@@ -174,7 +174,7 @@ static void what_a_call_is_given_another_size_of_may_be_alike(void **state)
     for (unsigned is_elsewhere = 0; is_elsewhere < 2; is_elsewhere++) {
         set_violation(&judged, 0, TC_ATTRIBUTE_VALUE, "32", "16");
         set_violation(&judged, 1, TC_ATTRIBUTE_SHAPE, "[32,1,8]", "[16,1,8]");
-        set_violation(&judged, 2, TC_ATTRIBUTE_OPERAND, "\"new\"", "\"args.input\"");
+        set_violation(&judged, 2, TC_ATTRIBUTE_EQUALS, "\"\"", "\"input\"");
         judged.facts[1].subject = judged.facts[2].subject = tc_subject_of(TC_SUBJECT_CALL);
         judged.facts[2].subject.fields[TC_FACT_IN] =
             is_elsewhere ? tc_strtab_intern_text(judged.symbols, "elsewhere") : TC_NO_SYM;

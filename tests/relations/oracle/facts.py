@@ -5,25 +5,23 @@ From the section "Facts of one script" of docs/relations.md. Not here is what NO
 variables or what traces tell of content, random traces do not hold.
 """
 import collections
-import itertools
 import math
 import pathlib
 
 from .replay import Process
-from .terms import FOREIGN, OUTER
+from .terms import FOREIGN
 
 N_SOURCES, N_TENSORS, LONGEST = 6, 32, 8
-LAST_OF_ROW, LAST_RESULT, MIN_MET, MIN_EQUAL = 8, 7, 8, 8
-MANY = {"source": 3, "uncleared": 3, "again": 3, "count": 3, "count_later": 3,
-        "count_where": 12, "flows": 3, "flows_later": 3, "flows_where": 12}
+LAST_OF_ROW, LAST_RESULT, MIN_MET, MIN_EQUAL, MAX_NEXT = 8, 7, 8, 8, 8
+MANY = {"next": 3, "source": 3, "uncleared": 3, "count": 3, "count_later": 3, "count_where": 12, "flows": 3, "flows_later": 3,
+        "flows_where": 12}
 NO_SCALAR = {}  # what is a tensor, or an object, as the value that it is
-IDLE = {"again": True, "flows": 0, "flows_later": 0, "value": NO_SCALAR, "tensor": None}  # values that are no claim
+IDLE = {"flows": 0, "flows_later": 0, "value": NO_SCALAR, "tensor": None}  # values that are no claim
 COVERED = {"value", "class", "keys", "length", "tensor", "dtype", "ndim", "shape", "dim", "requires_grad", "source", "autocast",
-           "owned", "uncleared", "equals", "finite", "operand", "again", "count", "count_first", "count_later",
-           "count_where", "flows", "flows_later", "flows_where", "flows_ever", "rate", "present", "before"}
-NOT_COVERED = {"about", "alike", "apart", "beside_training", "calls", "course", "data", "data_first", "distinct", "earlier", "exist",
-               "first", "flows_first", "given", "gradient_calls", "gradients", "last", "made_of", "magnitude", "named", "order",
-               "owned_in_order", "ranks", "slice", "span", "trainable", "trainable_last", "trained_on", "trend", "uniform", "zero"}
+           "owned", "uncleared", "equals", "finite", "count", "count_first", "count_later",
+           "count_where", "flows", "flows_later", "flows_where", "flows_ever", "present", "next", "next_first"}
+NOT_COVERED = {"alike", "data", "data_first", "exist", "first", "flows_first", "gradients", "last", "named", "owned_in_order",
+               "ranks", "trainable", "trend", "uniform", "zero"}
 
 
 def is_tensor(v):
@@ -103,9 +101,9 @@ class Facts(Process):
 
     def __init__(self, file, shared):
         super().__init__(file, shared)
-        self.said, self.made, self.met = [], {}, set()
+        self.said, self.made = [], {}
         self.counters, self.n_windows, self.in_all = {}, 0, collections.Counter()
-        self.labels, self.order, self.is_over = collections.Counter(), {}, None
+        self.labels, self.last, self.pairs = collections.Counter(), [], {}
         self.row, self.which, self.flows, self.all_flows = (None, 0), {}, {}, collections.Counter()
 
     def say(self, subject, path, attribute, value):
@@ -133,10 +131,21 @@ class Facts(Process):
         if is_of_script:
             self.row = me, min(self.row[1] + 1 if self.row[0] == me else 1, LAST_OF_ROW)
         call["row"] = self.row[1] if is_of_script else 0
-        if not self.n_windows and (not around or around["role"] in OUTER):
-            self.order.setdefault(me, len(self.order))
+        if is_of_script:
+            self.come(around, call, call["name"])
         self.say_operands(call)
         return call
+
+    def come(self, around, call, name):
+        """A call comes, or nothing more does, after the last one at that place."""
+        last = around.setdefault("last", []) if around else self.last
+        subject = {"kind": "inside", **(self.label(around) if around else {}), "stage": last[1] if last else call["stage"]}
+        subject |= {"in": last[0]} if last else {}
+        if around or last:
+            came, windows = self.pairs.setdefault(tuple(subject.items()), (set(), set()))
+            came.add(name)
+            windows.add(self.n_windows)
+        last[:] = [name, call["stage"]]
 
     def say_operands(self, call):
         subject, args, me, around = call["subject"], call.get("args"), call.get("self"), call["above"]
@@ -160,8 +169,6 @@ class Facts(Process):
             self.say_by_maker(call, args)
         if is_of_script:
             self.flow(call, len(tensors(args)))
-        if is_of_script and call["operands"]:
-            self.say_again(call, "again", (call["name"], *call["operands"]))
 
     def say_by_maker(self, call, args):
         """Numbers, texts and truth values once more, and what made the other tensors, by what made the first operand."""
@@ -192,10 +199,6 @@ class Facts(Process):
             self.flows.setdefault(key, [0, False])[0] += 1
             self.all_flows[key] += 1
 
-    def say_again(self, call, attribute, what):
-        self.say(call["subject"], None, attribute, what in self.met)
-        self.met.add(what)
-
     def say_sources(self, call, v, path):
         if is_tensor(v):
             serial = v.get("id")
@@ -212,6 +215,8 @@ class Facts(Process):
         call = super().leave(r)
         if call["raised"]:
             return call
+        if call.get("last"):
+            self.come(call, call, "nothing")
         if "value" in r:
             for statement in statements(r["value"], "value"):
                 self.say(call["subject"], *statement)
@@ -219,8 +224,6 @@ class Facts(Process):
             self.say(call["subject"], "value", "equals", ",".join(r.get("same") or ()))
         if r.get("finite") is not None:
             self.say(call["subject"], "value", "finite", r["finite"])
-        for path, serial in zip(("value", "value[1]"), tensors(r.get("value"))):
-            self.say(call["subject"], path, "operand", serial in call["operands"])
         for i, serial in enumerate(tensors(r.get("value"))[:N_TENSORS]):
             self.made[serial], self.which[serial] = call["name"], (call["row"], min(i, LAST_RESULT))
         return call
@@ -228,8 +231,6 @@ class Facts(Process):
     def window(self):
         if not self.has_step:
             return
-        if not self.n_windows:
-            self.say_order()
         for (label, stage), counter in self.counters.items():
             n, is_known = counter
             if not is_known:
@@ -264,22 +265,17 @@ class Facts(Process):
             if i:
                 self.say(dict(key), None, "flows_later", 0)
 
-    def say_order(self):
-        for a, b in itertools.combinations(sorted(self.order, key=lambda x: [v for _, v in x]), 2):
-            subject = {"kind": "run", **dict(a), **{"in" if k == "fn" else "in_of": v for k, v in b}}
-            self.say(subject, None, "before", self.order[a] < self.order[b])
-
     def finish(self):
-        if not self.n_windows:
-            self.say_order()
         if not any(r["type"] == "end" and not r["exit"] for r in self.records):
             return
         for label, n in self.labels.items():
-            if self.n_windows:
-                self.say({"kind": "run", **dict(label)}, None, "rate", (n, self.n_windows))
             self.say({"kind": "run", **dict(label)}, None, "present", (n, self.n_windows))
         for label, stage in self.in_all:
             self.say({"kind": "run", **dict(label), "stage": stage}, None, "present", (self.in_all[label, stage], self.n_windows))
+        for key, (came, windows) in self.pairs.items():
+            for _ in windows:
+                self.say(dict(key), None, "next_first" if dict(key)["stage"] == "init" else "next",
+                         sorted(came) if len(came) <= MAX_NEXT else math.nan)
         for key, n in self.all_flows.items():
             if n >= MIN_MET and "number " not in dict(key).get("in_of", ""):
                 self.say(dict(key), None, "flows_ever", True)
@@ -308,10 +304,8 @@ def of_run(folder):
     return said
 
 
-def by_chance(attribute, values):
-    """A number is near to what would break the claim; of presence only where runs of one length differ."""
-    if attribute == "rate":
-        return any(n < 2 * steps and steps < 2 * n and n != steps for n, steps in values)
+def by_chance(values):
+    """It is seldom, and runs of one length differ."""
     differ = any(steps == others and n != m for n, steps in values for m, others in values)
     return differ and any(n < MIN_MET for n, _ in values)
 
@@ -321,10 +315,10 @@ def infer(folders):
     runs, found = [of_run(folder) for folder in folders], {}
     for key in set().union(*runs):
         values = [v for run in runs for v in run.get(key, ())]
-        if key[2] in ("rate", "present"):
-            if by_chance(key[2], values):
+        if key[2] == "present":
+            if by_chance(values):
                 continue
-            values = [key[2] == "present" or n == steps for n, steps in values]
+            values = [True for _ in values]
         is_one = all(isinstance(v, bool) == isinstance(values[0], bool) and v == values[0] for v in values)
         if is_one and all(key in run for run in runs) and len(values) >= MANY.get(key[2], 1) and values[0] is not IDLE.get(key[2], IDLE):
             found[key] = values[0], len(values)

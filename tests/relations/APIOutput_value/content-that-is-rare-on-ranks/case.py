@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a column shows by chance is counted over all ranks of a run: five times is no chance, three on one and two on the other, nor is it where
+"""That all elements are the same by chance is counted over all ranks of a run: five times is no chance, three on one and two on the other, nor is it where
 that is more often than not. Four times are, and as often as not; and a run that was ended early may have shown the rest later."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]
 
 
-def words(t, is_blank):
-    return {**t.tensor(8, 12, dtype="int64"), "summary": {"min": 0, "max": 9, "distinct": 9, "negative": 0, "zero": 8, "one": 9,
-                                                          **({"first": 0} if is_blank else {})}}
+def words(t, are_same):
+    return {**t.tensor(8, 12, dtype="int64"), "summary": {"min": 0, "max": 0 if are_same else 9, "distinct": 9, "negative": 0, "zero": 8, "one": 9}}
 
 
 def rank(folder, number, look, read=(), is_killed=False):
-    """look, read: at which calls of the rank the column is of zeros, of eight and of two calls."""
+    """look, read: at which calls of the rank all elements are the same, of eight and of two calls."""
     t = Trace(folder, rank=number, world=2, pid=number + 1, schema=5, content="batches")
     model = t.net("w")
     optimizer = t.optimizer(model)

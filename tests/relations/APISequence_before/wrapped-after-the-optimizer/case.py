@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order in which a script first makes its calls; of what follows from two steps no third is written."""
+"""Which call of its set-up a script makes after which."""
 from trace_writer import Trace
 
 OPTIONS = ["--specific"]
@@ -8,6 +8,7 @@ OPTIONS = ["--specific"]
 def train(folder, late=False):
     t = Trace(folder)
     model = t.net("w")
+    t.stage = "init"
     calls = ["torch.optim.Optimizer.add_param_group", "torch.nn.Module.to"]
     for name in calls if late else calls[::-1]:
         t.call(name, at="train.py:5")
