@@ -250,19 +250,16 @@ class Selected(Warm):
         self.assertEqual(self.beside_phases(run),
                          {"torch.nn.functional.batch_norm", "torch.nn.BatchNorm1d.forward"})
 
-    def test_the_calls_of_an_order(self):
-        """One that is not traced would be missing in it."""
-        names = ["torch.optim.Optimizer.zero_grad", "root.forward", "torch.nn.functional.mse_loss"]
-        run = self.chosen(("APISequence/before", [{"subject": "inside", "stage": "training"},
-                                                  {"attribute": "order", "is": names}], []))
-        self.assertEqual(self.beside_phases(run), {"torch.nn.functional.mse_loss"})
-
     def test_what_any_call_can_break(self):
-        """A module is used by whatever is given its variables."""
-        run = self.chosen(("APISequence/count", [{"subject": "use", "stage": "training", "name": "net.a"},
-                                                 {"attribute": "count", "is": 1}], []))
-        self.assertLessEqual({"torch.nn.functional.linear", "torch.nn.Linear.forward", "torch.nn.functional.mse_loss"},
-                             self.beside_phases(run))
+        """A module is used by whatever is given its variables, and any call may come next."""
+        for form, subject, claim in (
+                ("APISequence/count", {"subject": "use", "stage": "training", "name": "net.a"}, {"attribute": "count", "is": 1}),
+                ("APISequence/before", {"subject": "inside", "stage": "training", "in": "root.forward"},
+                 {"attribute": "next", "is": ["torch.nn.functional.mse_loss"]})):
+            with self.subTest(form):
+                run = self.chosen((form, [subject, claim], []))
+                self.assertLessEqual({"torch.nn.functional.linear", "torch.nn.Linear.forward", "torch.nn.functional.mse_loss"},
+                                     self.beside_phases(run))
 
     def test_members_of_a_window(self):
         run = self.chosen(("APISequence/window", [
