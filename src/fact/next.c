@@ -203,7 +203,9 @@ void tc_fact_say_nexts(struct tc_facts *facts, struct tc_fact_watch *w)
     struct tc_strtab *symbols = facts->table.symbols;
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    for (size_t i = 0; !w->process->selection && i < w->nexts.pairs.n; i++) {
+    if (w->process->selection && !facts->table.is_judging)
+        return; /* other calls may have come between */
+    for (size_t i = 0; i < w->nexts.pairs.n; i++) {
         struct tc_fact_pair *pair = &w->nexts.pairs.items[i];
         if (!pair->n || pair->slot == UINT32_MAX)
             continue;

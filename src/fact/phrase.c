@@ -112,15 +112,12 @@ static void add_counted_call(const struct tc_strtab *symbols, const tc_sym *f,
 {
     const char *number =
         f[TC_FACT_NAME] == TC_NO_SYM ? "" : tc_strtab_text(symbols, f[TC_FACT_NAME]);
-    const bool is_number = isdigit((unsigned char)*number);
 
-    if (is_number)
+    if (isdigit((unsigned char)*number))
         add_ordinal(number, out);
     tc_phrase_call(symbols, f[TC_FACT_FN], f[TC_FACT_OF], out);
     if (f[TC_FACT_BY] != TC_NO_SYM)
         add_maker(tc_strtab_text(symbols, f[TC_FACT_BY]), out);
-    if (*number && !is_number)
-        tc_strbuf_addf(out, " on what %s computed", number);
 }
 
 void tc_phrase_subject(const struct tc_strtab *symbols, const struct tc_subject *subject,
