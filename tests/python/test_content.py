@@ -575,7 +575,7 @@ class Facts(Warm):
         self.assertEqual(good.code, 0, good.out)
         self.assertNotEqual(bad.code, 0)
         broken = self.broken("four")
-        for claim in (("value", "args.shuffle"), ("given", "args.target"), ("first", "args.padding"), ("uniform", "args.input"),
+        for claim in (("value", "args.shuffle"), ("flows_first", None), ("first", "args.padding"), ("uniform", "args.input"),
                       ("source", "self")):
             self.assertIn(claim, broken)
         self.collect("-i", "i.jsonl", script, "4", *bugs, folder="five")
