@@ -6,7 +6,6 @@ share the server. The program hands its arguments, environment, folder and strea
 the script runs as __main__, with the folders of PYTHONPATH and the collector's sitecustomize, thus with the agent. The agent meets a
 torch that is imported already, and leaves the trace that it leaves otherwise (test_warm.py). Tests of how the agent starts, and of
 torch's import below it, name a real interpreter. So do the ranks of torchrun, unless that is `-m torch.distributed.run` of the program.
-What a script spawns by multiprocessing is a child of the server, too.
 
 What only a new process can have, as options of Python, a preloaded library or a sitecustomize of the user's, the program leaves to the
 real interpreter. A sitecustomize that does its work when torch is there already, too, has the line `AFTER_TORCH = True`."""
@@ -15,7 +14,6 @@ import fcntl
 import functools
 import hashlib
 import marshal
-import multiprocessing.spawn
 import os
 import pathlib
 import runpy
@@ -28,7 +26,6 @@ import time
 import types
 
 PYTHON = os.environ.get("TRAINCHECK_TEST_PYTHON", sys.executable)
-SPAWNED = "--multiprocessing-fork"  # the last argument of a process that multiprocessing spawns
 
 # What is read when a process starts, or when torch is imported.
 AT_START = """
@@ -58,23 +55,11 @@ def version_for_collector(args):
         os.rename(file.name, HERE + "/version")
         return version
 
-def is_spawned():
-    return args[-1:] == ["--multiprocessing-fork"] and args[-2].startswith("from multiprocessing.spawn import spawn_main; ")
-
-def handed_over():
-    for fd in map(int, os.listdir("/proc/self/fd")):
-        try:
-            if fd > 2 and os.get_inheritable(fd):
-                yield fd
-        except OSError:  # that of the folder
-            pass
-
-def ask_server():
+def ask_server(args):
     server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     server.connect(HERE + "/socket")
-    fds = [0, 1, 2, *(handed_over() if is_spawned() else ())]
-    request = marshal.dumps([os.getpid(), os.getppid(), os.getcwd(), dict(os.environ), args, fds])
-    streams = b"".join(fd.to_bytes(4, sys.byteorder) for fd in fds)
+    request = marshal.dumps([os.getpid(), os.getppid(), os.getcwd(), dict(os.environ), args])
+    streams = b"".join(fd.to_bytes(4, sys.byteorder) for fd in (0, 1, 2))
     server.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
     server.sendall(len(request).to_bytes(8, "little") + request)
     answer = b""
@@ -102,9 +87,9 @@ def runs_script_or_module():
     return what and (what[0][0] != "-" or what[0] == "-m")
 
 folders = os.environ.get("PYTHONPATH", "").split(":")
-if not (runs_script_or_module() or is_spawned()) or any(map(needs_new_process, folders)) or at_start(os.environ) != OF_SERVER:
+if not runs_script_or_module() or any(map(needs_new_process, folders)) or at_start(os.environ) != OF_SERVER:
     os.execv(PYTHON, [PYTHON, *args])
-code = ask_server()
+code = ask_server(args)
 if code < 0:
     if -code not in (9, 19):  # SIGKILL, SIGSTOP
         _signal.signal(-code, _signal.SIG_DFL)
@@ -175,58 +160,40 @@ def warm_python(python=PYTHON, also=(), below=(), **env):
 # ---- the server ----
 
 def read_request(connection):
-    _, fds, _, _ = socket.recv_fds(connection, 1, 250)
+    _, fds, _, _ = socket.recv_fds(connection, 1, 3)
     stream = connection.makefile("rb")
     size = int.from_bytes(stream.read(8), "little")
     return fds, size and marshal.loads(stream.read(size))
 
 
-def be_unbuffered():
-    """With option -u nothing of the output waits."""
+def be_rank(parent):
+    """With option -u nothing of the output waits. The ranks of a job have one parent, which for this process is another."""
     sys.stdout = open(1, "w", buffering=1, closefd=False)
     sys.stdout.reconfigure(write_through=True)
-
-
-def have_parent(parent):
-    """The processes of a job have one parent, which for this process is another."""
     here, real = os.getpid(), os.getppid
     os.getppid = lambda: parent if os.getpid() == here else real()
 
 
-def take_over(fds, numbers):
-    """The client's files, by the numbers that they have there."""
-    aside = [fcntl.fcntl(fd, fcntl.F_DUPFD, 500) for fd in fds]
-    for fd in fds:
-        os.close(fd)
-    for fd, number in zip(aside, numbers):
+def enter(fds, program, client, parent, folder, env, argv):
+    """Make this process the one that the client was asked to be, and return what it runs: a module or the file of a script."""
+    for number, fd in enumerate(fds):
         os.dup2(fd, number)
         os.close(fd)
-
-
-def enter(fds, program, client, parent, folder, env, argv, numbers):
-    """Make this process the one that the client was asked to be, and return what it runs: a module, the file of a script, or code."""
-    take_over(fds, numbers)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(env)
     if "TRAINCHECK_COLLECT" in env:  # the collector knows the client's process, and that it has no shared library
         settings = env["TRAINCHECK_COLLECT"].replace("\ninjected=1\n", "\n")
         os.environ["TRAINCHECK_COLLECT"] = settings.replace(f"\nmain_pid={client}\n", f"\nmain_pid={os.getpid()}\n")
-    multiprocessing.spawn.set_executable(program)  # its processes are children of the server, too
-    code = argv[-2] if argv[-1] == SPAWNED else None
-    if code or argv[0] == "-u":
-        have_parent(parent)
     if argv[0] == "-u":
-        be_unbuffered()
+        be_rank(parent)
         del argv[0]
-    if code:
-        argv = ["-c", SPAWNED]
     sys.argv = argv
     main = sys.modules["__main__"] = types.ModuleType("__main__")
     module, script = argv.pop(1) if argv[0] == "-m" else None, argv[0]
     if module == "torch.distributed.run":
         os.environ["PYTHON_EXEC"] = program  # its ranks are children of the server, too
-    if not module and not code:
+    if not module:
         main.__file__ = script
     first = folder if module else os.path.dirname(os.path.abspath(script))
     sys.path[:1] = [first, *filter(None, env.get("PYTHONPATH", "").split(os.pathsep))]
@@ -235,7 +202,7 @@ def enter(fds, program, client, parent, folder, env, argv, numbers):
         import sitecustomize  # noqa: F401
     except ImportError:
         pass
-    return module, script, code
+    return module, script
 
 
 def without_our_frames(error):
@@ -246,12 +213,10 @@ def without_our_frames(error):
     return error.with_traceback(tb) if tb else error
 
 
-def run(module, script, code):
+def run(module, script):
     """Its exit status."""
     try:
-        if code:
-            exec(code, vars(sys.modules["__main__"]))
-        elif module:
+        if module:
             runpy._run_module_as_main(module)
         else:
             with open(script, "rb") as file:

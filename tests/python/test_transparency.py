@@ -4,7 +4,7 @@ import json
 import pathlib
 import unittest
 
-from traced import BIN, Case, InTurn, PYTHON, Warm, has_package, script, warm_python
+from traced import BIN, Case, InTurn, PYTHON, Warm, has_package, script
 
 NET = """
 import torch, torch.nn.functional as F
@@ -244,7 +244,6 @@ import threading; print(threading.active_count(), [t.name for t in threading.enu
         self.assertEqual([f for f in self.work.rglob("*") if f not in before and trace not in (f, f.parent)], [])
 
     def test_loaders_by_each_start_method(self):
-        self.python = warm_python()
         self.same("""
 from torch.utils.data import DataLoader
 class Data(torch.utils.data.Dataset):

@@ -38,29 +38,6 @@ loss = train(Net(), torch.utils.data.DataLoader(data, batch_size=8, shuffle=True
 print(__name__, sys.argv[1:], loss, sys.stdin.read())
 """
 
-SPAWNING = """
-import sys
-import torch
-from torch import multiprocessing
-
-def work(rank, n):
-    torch.manual_seed(rank)
-    for _ in range(n + rank):
-        torch.ones(2)
-
-def fail(rank):
-    torch.ones(3)
-    sys.exit(3)
-
-if __name__ == "__main__":
-    torch.manual_seed(1)
-    multiprocessing.spawn(work, (5,), nprocs=2)
-    process = multiprocessing.get_context("spawn").Process(target=fail, args=(0,))
-    process.start()
-    process.join()
-    print(process.exitcode, __file__.rpartition("/")[2])
-"""
-
 ENDS = {
     "raises": "def f(): raise ValueError('no')\nf()",
     "is ended by itself": "import sys; sys.exit(3)",
@@ -91,17 +68,6 @@ class Same(Warm):
         self.assertEqual(warm.out.splitlines()[-1], "at exit")
         self.assertGreater(len(warm.records()), 400)
         self.assertEqual(self.content(warm), self.content(cold))
-        self.assert_whole(warm)
-
-    def test_of_a_job_that_spawns_its_processes(self):
-        cold, warm = self.cold(SPAWNING), self.warm(SPAWNING)
-        self.assertEqual((warm.code, warm.out, warm.err), (cold.code, cold.out, cold.err))
-        traces = [[run.records(file) for file in run.files()] for run in (warm, cold)]
-        parents = [sum(t[0]["ppid"] in [other[0]["pid"] for other in of_run] for t in of_run) for of_run in traces]
-        self.assertEqual(parents, [3, 3])
-        calls = [sorted([t[0]["role"], sum(r["type"] == "call" for r in t)] for t in of_run) for of_run in traces]
-        self.assertEqual(*calls)
-        self.assertEqual(len(calls[0]), 4)
         self.assert_whole(warm)
 
     def test_of_a_script_that_ends_otherwise(self):
