@@ -305,8 +305,10 @@ bool tc_fact_is_of_size(const struct tc_fact *fact)
 double tc_fact_doubt(const struct tc_fact *fact, const struct tc_strtab *symbols)
 {
     const struct tc_attribute_row *row = &rows[fact->attribute];
-    const bool may_be_chance =
-        row->chance && begins(tc_strtab_text(symbols, fact->value), row->chance);
+    const char *value = tc_strtab_text(symbols, fact->value);
+    /* What a set-up does in a loop that it draws ends otherwise now and then. */
+    const bool may_be_chance = (row->chance && begins(value, row->chance)) ||
+                               (fact->attribute == TC_ATTRIBUTE_NEXT_FIRST && strchr(value, ','));
 
     return may_be_chance ? TC_FACT_BITS_OF_CHANCE : row->doubt > 0 ? row->doubt : TC_FACT_BITS;
 }
