@@ -121,9 +121,10 @@ static void add_fact(struct tc_interest *interest, const struct tc_strtab *symbo
         tc_strtab_intern_text(interest->roles, "step");
     interest->content |= fact->attribute >= TC_ATTRIBUTE_CONTENT;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        tc_sym name = fact->subject.fields[names[i]];
-        if (name != TC_NO_SYM)
-            add_descriptor(interest, tc_strtab_text(symbols, name));
+        const tc_sym sym = fact->subject.fields[names[i]];
+        const char *name = sym == TC_NO_SYM ? "" : tc_strtab_text(symbols, sym);
+        if (strchr(name, '.')) /* neither "outside" nor "step" is a call */
+            add_descriptor(interest, name);
     }
     if (fact->attribute == TC_ATTRIBUTE_SOURCE || tells_next(fact))
         add_quoted(interest, value);

@@ -261,6 +261,14 @@ class Selected(Warm):
                 self.assertLessEqual({"torch.nn.functional.linear", "torch.nn.Linear.forward", "torch.nn.functional.mse_loss"},
                                      self.beside_phases(run))
 
+    def test_what_is_no_call(self):
+        """An operand may come from outside of all calls: that is not asked for."""
+        run = self.chosen(("APIArg/value", [{"subject": "call", "fn": "torch.nn.functional.mse_loss", "stage": "training", "by": "outside"},
+                                            {"attribute": "value", "operand": "args.reduction", "is": "mean"}], []))
+        apis = run.records()[0]["selection"]["apis"]
+        self.assertIn("torch.nn.functional.mse_loss", apis)
+        self.assertEqual([name for name in apis if "." not in name], [])
+
     def test_members_of_a_window(self):
         run = self.chosen(("APISequence/window", [
             call("torch.optim.Optimizer.step", role="step"),
