@@ -220,3 +220,8 @@ int tc_compare_texts(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
+
+int tc_compare_symbols(const void *a, const void *b, void *tab)
+{
+    return strcmp(tc_strtab_text(tab, *(const tc_sym *)a), tc_strtab_text(tab, *(const tc_sym *)b));
+}

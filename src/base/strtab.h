@@ -42,5 +42,7 @@ bool tc_strtab_has_all(const struct tc_strtab *tab, const struct tc_strtab *of);
 
 /* For qsort(): of two addresses of texts, or of structs that begin with one. */
 int tc_compare_texts(const void *a, const void *b);
+/* For qsort_r(): of two symbols of the table, by their texts. */
+int tc_compare_symbols(const void *a, const void *b, void *tab);
 
 #endif /* TC_BASE_STRTAB_H */

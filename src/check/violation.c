@@ -253,16 +253,10 @@ static void add_place(struct tc_violation *v, const struct tc_place *place)
     add_least(v->ranks, &v->n_ranks, TC_VIOLATION_RANKS, place->rank);
 }
 
-static int compare_texts(const void *a, const void *b, void *symbols)
-{
-    return strcmp(tc_strtab_text(symbols, *(const tc_sym *)a),
-                  tc_strtab_text(symbols, *(const tc_sym *)b));
-}
-
 static int compare_fields(const void *a, const void *b, void *symbols)
 {
-    return compare_texts(&((const struct tc_pair *)a)->field, &((const struct tc_pair *)b)->field,
-                         symbols);
+    return tc_compare_symbols(&((const struct tc_pair *)a)->field,
+                              &((const struct tc_pair *)b)->field, symbols);
 }
 
 /* In the order of the words: that of their numbers depends on which file was read first. */
@@ -280,7 +274,7 @@ static void set_example(struct tc_violation *v, struct tc_strtab *symbols,
     for (size_t i = 0; i < n; i++)
         words[i] = example->outcome[i];
     if (v->relation->source->is_set)
-        qsort_r(words, n, sizeof(*words), compare_texts, symbols);
+        qsort_r(words, n, sizeof(*words), tc_compare_symbols, symbols);
     v->n_outcome = n;
     n = n < TC_VIOLATION_OUTCOME ? n : TC_VIOLATION_OUTCOME;
     v->outcome = tc_arena_copy(v->arena, words, n * sizeof(*words));

@@ -47,9 +47,8 @@ struct tc_attribute_row {
     bool is_of_chain; /* of what was computed through several calls, and needs operators */
     bool is_of_kind;  /* what kind of tensor it is, and not what is in it */
     bool is_of_size;  /* fewer elements are alike by chance, or all of what is cut from them */
-    /* Values, as JSON. Seen, and claimed by no script that has them throughout: all but one; those
-     * that begin so. */
-    const char *only, *never[TC_N_NEVER];
+    /* As JSON: values that begin so are seen, and claimed by no script that has them throughout. */
+    const char *never[TC_N_NEVER];
     /* Claims that begin so healthy runs break now and then: TC_FACT_BITS_OF_CHANCE. */
     const char *chance;
 };

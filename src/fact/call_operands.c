@@ -49,7 +49,7 @@ void tc_fact_read_operands(struct tc_facts *facts, const struct tc_fact_watch *w
     /* What calls of torch hand to others inside follows from the release alone. */
     reader.tells_keys = tc_fact_is_of_script(call);
     reader.is_own = call->role == TC_ROLE_OWN;
-    reader.is_set_up = tc_fact_is_init(facts, call->stage);
+    reader.is_set_up = tc_fact_is_init(call->stage);
     if (call->args)
         tc_fact_read_value(&reader, "args", call->args);
     reader.has_class = true;

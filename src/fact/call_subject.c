@@ -80,7 +80,7 @@ uint32_t tc_fact_call_subject(struct tc_facts *facts, const struct tc_fact_watch
         subject.fields[TC_FACT_IN] = w->labels.items[around->label].fn;
         subject.fields[TC_FACT_IN_OF] = w->labels.items[around->label].of;
     }
-    subject.fields[TC_FACT_STAGE] = tc_fact_stage_of(facts, call);
+    subject.fields[TC_FACT_STAGE] = tc_fact_stage_of(call);
     if (call->role == TC_ROLE_MAKE)
         subject.fields[TC_FACT_NAME] = ordinal_of(facts, own->n + 1);
     if (!has_gradients(call))

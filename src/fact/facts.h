@@ -20,6 +20,7 @@
 #include "fact/table.h"
 #include "fact/trend_rule.h"
 #include "relation/relation.h"
+#include "replay/symbols.h"
 
 /* A broken fact that others follow from: its slot plus one, and whether it is a changed setting; 0
  * for none. */
@@ -273,19 +274,17 @@ static inline bool tc_fact_is_of_batch(const struct tc_call *call)
     return call->parent && call->parent->role == TC_ROLE_DATA;
 }
 
-/* Its stage. What makes the first batch is called before training shows, and belongs to it. */
-static inline tc_sym tc_fact_stage_of(struct tc_facts *facts, const struct tc_call *call)
+/* Is the stage that before training? */
+static inline bool tc_fact_is_init(tc_sym stage)
 {
-    const bool is_first = tc_fact_is_of_batch(call) &&
-                          !strcmp(tc_strtab_text(facts->table.symbols, call->stage), "init");
-
-    return is_first ? tc_strtab_intern_text(facts->table.symbols, "training") : call->stage;
+    return stage == TC_SYM_INIT;
 }
 
-/* Is the stage that before training? */
-static inline bool tc_fact_is_init(const struct tc_facts *facts, tc_sym stage)
+/* Its stage. What makes the first batch is called before training shows, and belongs to it. */
+static inline tc_sym tc_fact_stage_of(const struct tc_call *call)
 {
-    return stage == tc_strtab_find(facts->table.symbols, "init", strlen("init"));
+    return tc_fact_is_of_batch(call) && tc_fact_is_init(call->stage) ? TC_SYM_TRAINING
+                                                                     : call->stage;
 }
 
 #endif /* TC_FACT_FACTS_H */

@@ -110,7 +110,7 @@ void tc_fact_flow(struct tc_facts *facts, struct tc_fact_watch *w,
 
     subject.fields[TC_FACT_FN] = label->fn;
     subject.fields[TC_FACT_OF] = label->of;
-    subject.fields[TC_FACT_STAGE] = tc_fact_stage_of(facts, call);
+    subject.fields[TC_FACT_STAGE] = tc_fact_stage_of(call);
     if (tc_fact_is_of_batch(call))
         subject.fields[TC_FACT_BY] = call->parent->descriptor;
     for (size_t i = 0; i < facts->sources.n; i++) {

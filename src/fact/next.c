@@ -9,13 +9,10 @@
  */
 #include "fact/next.h"
 
-#include <stdlib.h>
-#include <string.h>
-
+#include "fact/name_list.h"
 #include "fact/occasion.h"
 #include "fact/table.h"
 #include "fact/tensor_content.h"
-#include "replay/symbols.h"
 
 /* Of a call that more others follow nothing is said. */
 #define MAX_NEXT 8
@@ -28,8 +25,8 @@
 
 static enum tc_attribute attribute_of(const struct tc_fact_pair *pair)
 {
-    return pair->subject.fields[TC_FACT_STAGE] == TC_SYM_INIT ? TC_ATTRIBUTE_NEXT_FIRST
-                                                              : TC_ATTRIBUTE_NEXT;
+    return tc_fact_is_init(pair->subject.fields[TC_FACT_STAGE]) ? TC_ATTRIBUTE_NEXT_FIRST
+                                                                : TC_ATTRIBUTE_NEXT;
 }
 
 static bool has_next(const struct tc_fact_pair *pair, tc_sym fn)
@@ -73,17 +70,6 @@ static struct tc_fact_pair *pair_of(struct tc_facts *facts, struct tc_fact_nexts
     return &nexts->pairs.items[number];
 }
 
-static void print_names(const struct tc_strtab *symbols, const tc_sym *names, size_t n,
-                        struct tc_strbuf *out)
-{
-    for (size_t i = 0; i < n; i++) {
-        tc_strbuf_addc(out, i ? ',' : '[');
-        tc_strbuf_add_json(out, tc_strtab_text(symbols, names[i]),
-                           tc_strtab_size(symbols, names[i]));
-    }
-    tc_strbuf_addc(out, ']');
-}
-
 /* ---- a pair is met -------------------------------------------------------------------------- */
 
 /* A call that never came there in the runs learned from. */
@@ -92,7 +78,7 @@ static tc_fact_lead tell(struct tc_facts *facts, const struct tc_fact_stray *str
 {
     struct tc_strbuf text = TC_STRBUF_INIT;
 
-    print_names(facts->table.symbols, &stray->fn, 1, &text);
+    tc_fact_print_names(facts->table.symbols, &stray->fn, 1, &text);
     tc_fact_table_add(&facts->table, stray->slot, text.text, text.size, &facts->entries);
     tc_strbuf_release(&text);
     return tc_fact_settle_said(facts, 1, stray->cause, place);
@@ -170,15 +156,17 @@ tc_fact_lead tc_fact_next(struct tc_facts *facts, struct tc_fact_watch *w,
                           tc_fact_lead cause)
 {
     struct tc_fact_last *last = around ? &around->last : &w->nexts.last;
-    const struct tc_subject subject = subject_of(w, around, *last, call->stage);
     const bool is_lost = call->parent && !around;
 
     /* Of the items of a batch not all calls are told. */
     if (is_lost || tc_fact_is_of_batch(call) || is_cut(w))
         return 0;
-    const bool is_first = !around && last->fn == TC_NO_SYM;
+    const struct tc_fact_last before = *last;
     *last = (struct tc_fact_last){call->descriptor, call->stage};
-    return is_first ? 0 : meet(facts, w, &subject, call->descriptor, cause);
+    if (!around && before.fn == TC_NO_SYM) /* processes begin otherwise */
+        return 0;
+    const struct tc_subject subject = subject_of(w, around, before, call->stage);
+    return meet(facts, w, &subject, call->descriptor, cause);
 }
 
 void tc_fact_next_ends(struct tc_facts *facts, struct tc_fact_watch *w, struct tc_fact_open *open,
@@ -191,12 +179,6 @@ void tc_fact_next_ends(struct tc_facts *facts, struct tc_fact_watch *w, struct t
 }
 
 /* ---- the end of a run ----------------------------------------------------------------------- */
-
-static int compare_names(const void *a, const void *b, void *symbols)
-{
-    return strcmp(tc_strtab_text(symbols, *(const tc_sym *)a),
-                  tc_strtab_text(symbols, *(const tc_sym *)b));
-}
 
 void tc_fact_say_nexts(struct tc_facts *facts, struct tc_fact_watch *w)
 {
@@ -216,9 +198,8 @@ void tc_fact_say_nexts(struct tc_facts *facts, struct tc_fact_watch *w)
         else if (pair->next.n > MAX_NEXT)
             tc_strbuf_adds(&text, TC_FACT_MANY);
         else {
-            qsort_r(pair->next.items, pair->next.n, sizeof(*pair->next.items), compare_names,
-                    symbols);
-            print_names(symbols, pair->next.items, pair->next.n, &text);
+            (void)tc_fact_sort_names(symbols, pair->next.items, pair->next.n);
+            tc_fact_print_names(symbols, pair->next.items, pair->next.n, &text);
         }
         tc_fact_table_add(&facts->table, pair->slot, text.text, text.size, &facts->entries);
         tc_fact_settle_said(facts, pair->n, 0, NULL);

@@ -182,7 +182,7 @@ static bool is_nearly(const struct tc_facts *facts, const struct tc_fact *fact, 
 {
     const bool is_amount = fact->attribute == TC_ATTRIBUTE_LENGTH ||
                            (tc_attribute_row(fact->attribute)->is_count &&
-                            tc_fact_is_init(facts, fact->subject.fields[TC_FACT_STAGE]));
+                            tc_fact_is_init(fact->subject.fields[TC_FACT_STAGE]));
 
     return is_amount && is_nearly_as_many(tc_strtab_text(facts->table.symbols, fact->value),
                                           tc_strtab_text(facts->table.symbols, seen));

@@ -15,6 +15,7 @@
 
 #include "base/hash.h"
 #include "base/number.h"
+#include "fact/name_list.h"
 #include "fact/occasion.h"
 #include "fact/table.h"
 #include "replay/symbols.h"
@@ -83,12 +84,6 @@ static void say_settings(struct tc_facts *facts, struct tc_fact_watch *w)
     }
 }
 
-static int compare_texts(const void *a, const void *b, void *symbols)
-{
-    return strcmp(tc_strtab_text(symbols, *(const tc_sym *)a),
-                  tc_strtab_text(symbols, *(const tc_sym *)b));
-}
-
 /* Longer orders are told by a number. */
 #define MAX_NAMED 64
 
@@ -104,12 +99,7 @@ static void print_order(const struct tc_strtab *symbols, const tc_sym *names, si
         tc_strbuf_addf(out, "\"%zu parameters (%08x)\"", n, (unsigned)hash);
         return;
     }
-    for (size_t i = 0; i < n; i++) {
-        tc_strbuf_addc(out, i ? ',' : '[');
-        tc_strbuf_add_json(out, tc_strtab_text(symbols, names[i]),
-                           tc_strtab_size(symbols, names[i]));
-    }
-    tc_strbuf_addc(out, ']');
+    tc_fact_print_names(symbols, names, n, out);
 }
 
 /* Of the same parameters: those of another set are reported elsewhere. */
@@ -120,7 +110,7 @@ static void say_order(struct tc_facts *facts, const tc_sym *names, tc_sym *sorte
     struct tc_strbuf order = TC_STRBUF_INIT;
     uint64_t hash = n;
 
-    qsort_r(sorted, n, sizeof(*sorted), compare_texts, symbols);
+    qsort_r(sorted, n, sizeof(*sorted), tc_compare_symbols, symbols);
     for (size_t i = 0; i < n; i++)
         hash =
             tc_hash64(tc_strtab_text(symbols, sorted[i]), tc_strtab_size(symbols, sorted[i]), hash);

@@ -7,10 +7,10 @@
  */
 #include "fact/variable_facts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "fact/drawn.h"
+#include "fact/name_list.h"
 #include "fact/occasion.h"
 #include "fact/operand_facts.h"
 #include "fact/setting_facts.h"
@@ -82,28 +82,11 @@ void tc_fact_step_begins(struct tc_facts *facts, struct tc_fact_watch *w,
     }
 }
 
-static int compare_texts(const void *a, const void *b, void *symbols)
-{
-    return strcmp(tc_strtab_text(symbols, *(const tc_sym *)a),
-                  tc_strtab_text(symbols, *(const tc_sym *)b));
-}
-
-/* Distinct names in the order of their letters, as JSON. */
+/* Distinct names in the order of their letters. */
 static void print_names(struct tc_strtab *symbols, tc_sym *names, size_t n, struct tc_strbuf *out)
 {
-    const char *before = "[";
-
-    if (n)
-        qsort_r(names, n, sizeof(*names), compare_texts, symbols);
-    for (size_t i = 0; i < n; i++) {
-        if (i && names[i] == names[i - 1])
-            continue;
-        tc_strbuf_adds(out, before);
-        tc_strbuf_add_json(out, tc_strtab_text(symbols, names[i]),
-                           tc_strtab_size(symbols, names[i]));
-        before = ",";
-    }
-    tc_strbuf_adds(out, *before == '[' ? "[]" : "]");
+    n = tc_fact_sort_names(symbols, names, n);
+    tc_fact_print_names(symbols, names, n, out);
 }
 
 /* They follow from `lead`; what a step changes else from a number that it is taken with. Returns

@@ -82,9 +82,9 @@ static bool breaks_first(const struct tc_facts *facts)
     return false;
 }
 
-static bool is_of_init(const struct tc_facts *facts, const struct tc_fact_counter *c)
+static bool is_of_init(const struct tc_fact_counter *c)
 {
-    return tc_fact_is_init(facts, c->subject.fields[TC_FACT_STAGE]);
+    return tc_fact_is_init(c->subject.fields[TC_FACT_STAGE]);
 }
 
 /* What a count says, which follows from `cause`; returns what the next ones follow from. */
@@ -93,7 +93,7 @@ static tc_fact_lead settle_count(struct tc_facts *facts, const struct tc_fact_wa
 {
     struct tc_place place;
     const bool is_first = breaks_first(facts);
-    const bool is_set_up = w->is_set_up && !w->n_windows && is_of_init(facts, c);
+    const bool is_set_up = w->is_set_up && !w->n_windows && is_of_init(c);
 
     cause = is_set_up && w->set_up_lead ? w->set_up_lead : cause;
     if (is_first) {
@@ -199,7 +199,7 @@ void tc_fact_set_up(struct tc_facts *facts, struct tc_fact_watch *w, const struc
     expect_counters(facts, w);
     for (size_t i = 0; !w->set_up_lead && i < w->counters.n; i++) {
         struct tc_fact_counter *c = &w->counters.items[i];
-        if (is_of_init(facts, c) && is_amiss(facts, c))
+        if (is_of_init(c) && is_amiss(facts, c))
             w->set_up_lead = c->slots[TC_FACT_TALLY_FIRST] + 1;
     }
     w->last_lead = w->last_lead ? w->last_lead : w->set_up_lead;

@@ -21,7 +21,7 @@
     X(WINDOW, "window")       /* calls of an API within one step window */         \
     X(FLOW, "flow")           /* operands of calls within one step window */       \
     X(USE, "use")             /* of a module's variables within one step window */ \
-    X(INSIDE, "inside")       /* calls that stand in a call, or in a step */       \
+    X(INSIDE, "inside")       /* what comes after a call, in another one */        \
     X(RUN, "run")             /* calls of an API within one process */             \
     X(CHANGES, "changes")     /* what one kind of call does to variables */        \
     X(VARIABLE, "variable")   /* one variable, by its name */                      \

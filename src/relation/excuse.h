@@ -232,8 +232,7 @@
     X(CHANCE, "chance", TC_NO_SYM, "it broke so seldom that this may be chance",                     \
       "diffusion_conditioned_on_itself of benchmarks/blind/eleventh",                                \
       "relations/APIOutput_value/content-that-is-rare")                                              \
-    X(NEARLY, "nearly", TC_NO_SYM,                                                                   \
-      "it was nearly so: how many samples are drawn, or are like others, varies",                    \
+    X(NEARLY, "nearly", TC_NO_SYM, "it was nearly so: how many samples are drawn varies",            \
       "wav2vec2_ctc_phases of benchmarks/blind/sixteenth: draws before training, 1,836 and 1,841",   \
       "relations/APISequence_count/nearly-as-many-draws")                                            \
     X(BATCHES, "batches", TC_NO_SYM,                                                                 \
