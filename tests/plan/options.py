@@ -13,5 +13,6 @@ def main(option):
     """Run the tests of the script; OPTIONS get the path that `option` gives, unittest gets the rest."""
     parser = argparse.ArgumentParser()
     parser.add_argument(option, required=True, type=lambda path: pathlib.Path(path).resolve())
+    parser.add_argument("--small", action="store_true")  # fewer layers and fewer drawn jobs: a tool with sanitizers takes many times as long
     _, rest = parser.parse_known_args(namespace=OPTIONS)
     unittest.main(argv=[sys.argv[0], *rest])

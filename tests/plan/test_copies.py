@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks that compute the same are evaluated once, and a bug in one of many equal layers is found all the same.
 
-usage: test_copies.py --bin BUILD/bin
+usage: test_copies.py --bin BUILD/bin [--small]
 
-The plans are those of benchmarks/plan/growth.py: 126 layers over pp 6, dp 4 and tp 2, one rank of each stage and tp
-position written out, on one batch. No torch.
+The plans are those of benchmarks/plan/growth.py: 126 layers (18 if small) over pp 6, dp 4 and tp 2,
+one rank of each stage and tp position written out, on one batch. No torch.
 """
 
 import importlib.util
@@ -28,7 +28,6 @@ def growth():
 
 
 GROWTH = growth()
-LLAMA = GROWTH.Layout(tp=2, dp=4, layers=126, pp=6, one_batch=True)
 SMALL = GROWTH.Layout(tp=2, dp=4, layers=4, pp=2, one_batch=True)
 
 
@@ -44,6 +43,15 @@ def check(layout, change=lambda lines, rank: lines):
     if run.returncode == 2:
         raise AssertionError(run.stderr)
     return run.returncode, said[0] if len(said) > 1 else None, said[-1]
+
+
+def llama():
+    return GROWTH.Layout(tp=2, dp=4, layers=18 if OPTIONS.small else 126, pp=6, one_batch=True)
+
+
+def middle(plus=0):
+    """The name of a layer behind the middle one, which is not the last one of its stage."""
+    return f"layers.{llama().layers // 2 + 1 + plus}"
 
 
 def in_layer(line, mod, at):
@@ -64,28 +72,28 @@ def as_scatter_and_gather(line, storage, dp):
 
 class Copies(unittest.TestCase):
     def test_one_rank_of_each_stage_and_position_is_evaluated(self):
-        code, _, said = check(LLAMA)
-        self.assertEqual((code, said["verdict"], said["results"]), (0, "verified", 252))
+        code, _, said = check(llama())
+        self.assertEqual((code, said["verdict"], said["results"]), (0, "verified", 2 * llama().layers))
         self.assertEqual((said["world"], said["evaluated"]), (48, 12))
 
-    def test_one_layer_of_126_without_its_reduction(self):
-        code, found, said = check(LLAMA, lambda lines, rank: [
-            line for line in lines if not in_layer(line, "layers.77", 13)])
+    def test_one_layer_of_many_without_its_reduction(self):
+        code, found, said = check(llama(), lambda lines, rank: [
+            line for line in lines if not in_layer(line, middle(), 13)])
         self.assertEqual((code, said["evaluated"]), (1, 12))
         self.assertEqual((found["finding"], found["axis"]), ("missing-reduction", "tp"))
-        self.assertEqual(found["module"], "layers.77")
+        self.assertEqual(found["module"], middle())
         self.assertIn("train.py:12", found["text"])
 
-    def test_one_layer_of_126_with_the_weights_of_another(self):
+    def test_one_layer_of_many_with_the_weights_of_another(self):
         def change(lines, rank):
             params = {line["name"]: line["t"] for line in lines if line.get("init") == "param"}
             for line in lines:
-                if "op" in line and in_layer(line, "layers.77", 10):
-                    line["a"]["mat2"] = params["layers.78.a"]
+                if "op" in line and in_layer(line, middle(), 10):
+                    line["a"]["mat2"] = params[middle(1) + ".a"]
             return lines
-        code, found, said = check(LLAMA, change)
+        code, found, said = check(llama(), change)
         self.assertEqual((code, said["evaluated"]), (1, 12))
-        self.assertEqual((found["module"], found["at"].split(",")[0]), ("layers.77", "train.py:10"))
+        self.assertEqual((found["module"], found["at"].split(",")[0]), (middle(), "train.py:10"))
 
     def test_every_copy_of_a_wrong_rank_is_wrong(self):
         def change(lines, rank):

@@ -59,7 +59,7 @@ def verdict(ranks):
             text = "".join(json.dumps(line) + "\n" for line in lines)
             (folder / name / f"plan-rank{number:05d}.jsonl").write_text(text)
         run = subprocess.run([OPTIONS.bin / "traincheck-check", "--plan", folder / "parallel", "--plan-reference",
-                              folder / "single", "-o", folder / "out", "--json", "-q"], capture_output=True, text=True)
+                              folder / "single", "-o", folder / "out", "--json", "-q", "--no-html-report"], capture_output=True, text=True)
         return run.returncode, run.stdout + run.stderr
 
 
