@@ -4,7 +4,7 @@
 import sys
 from typing import Any, Dict, Optional
 
-from transformers import TrainerCallback
+from transformers.trainer_callback import TrainerCallback
 
 from ._callback import Checked
 
