@@ -28,6 +28,7 @@ def growth():
 
 
 GROWTH = growth()
+GROWTH.WIDTH, GROWTH.INNER = 8, 16  # many layers, and none of them needs to be wide
 SMALL = GROWTH.Layout(tp=2, dp=4, layers=4, pp=2, one_batch=True)
 
 
