@@ -378,7 +378,7 @@ for i in range(20000): yard.work(hashlib.sha256(b'%d' % i).hexdigest())
         text = f"""
 import signal, subprocess, sys
 p = subprocess.Popen([sys.executable, {str(child)!r}], stdout=subprocess.PIPE)
-p.stdout.read(1); time.sleep(0.5); p.kill(); p.wait(); print("done")
+p.stdout.read(1); time.sleep(0.2); p.kill(); p.wait(); print("done")
 """
         run = self.trace(text)
         self.assertEqual((run.code, run.out), (0, "done\n"), run.said)
