@@ -101,7 +101,8 @@ def repeat(source, folder, events):
     head, body, tail = cut(lines)
     again = [line for line in body if not line.startswith('{"type":"api"')
              and not (line.startswith('{"type":"var"') and '"kind":' in line)]
-    once = [line for line in body if line not in set(again)]
+    repeated = set(again)
+    once = [line for line in body if line not in repeated]
     copies = max(1, round((events - len(head) - len(tail)) / len(again)))
     template = Template(head + once, again)
     folder = pathlib.Path(folder)
