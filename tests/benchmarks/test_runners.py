@@ -125,7 +125,7 @@ class Runners(unittest.TestCase):
         self.assertIn("| 1 | Python tool | 4 | 25.00 % | 33.33 % | 0 of 1 | 0 |", p.stdout)
 
     def test_9_what_learning_costs(self):
-        p = subprocess.run([sys.executable, "-B", BENCHMARKS / "infer" / "run.py", "--bin", BIN, "--events", "20000",
+        p = subprocess.run([sys.executable, "-B", BENCHMARKS / "infer" / "run.py", "--bin", BIN, *AS_PYTHON, "--events", "20000",
                             "--growth", "1", "2", "--runs", "1"], capture_output=True, text=True)
         self.assertEqual((p.returncode, len(p.stdout.splitlines())), (0, 5), p.stdout + p.stderr)
 
