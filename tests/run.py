@@ -112,7 +112,7 @@ def main():
     parser.add_argument("cases", nargs="+")
     args = parser.parse_args()
     cases = [case for folder in args.cases for case in cases_below(folder)]
-    python = warm_python(sys.executable, ["sklearn.datasets"], LC_ALL="C") if args.with_torch else sys.executable
+    python = warm_python(sys.executable, ["sklearn.datasets"]) if args.with_torch else sys.executable
     failed = 0
     for case in cases:
         if lines := complaints(case, args.bin.resolve(), python, args.update):

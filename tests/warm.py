@@ -33,7 +33,10 @@ IN_SCRIPTS = "PYTHON", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHON_EXEC"
 
 def at_start(env):
     names = "LC_ALL", "LD_LIBRARY_PATH", "LD_PRELOAD", "OMP_NUM_THREADS"
-    return {k: v for k, v in env.items() if k in names or k[:6] == "PYTHON" and k not in IN_SCRIPTS}
+    read = {k: v for k, v in env.items() if k in names or k[:6] == "PYTHON" and k not in IN_SCRIPTS}
+    if read.get("LC_ALL") == "C":  # Python takes UTF-8, as without it
+        del read["LC_ALL"]
+    return read
 """
 exec(AT_START)  # the program below has it, too
 

@@ -131,5 +131,5 @@ if __name__ == "__main__":
     parser.add_argument("--bin", required=True, type=pathlib.Path)
     parser.add_argument("--python", required=True, type=pathlib.Path)
     options, rest = parser.parse_known_args()
-    BIN, PYTHON = options.bin.resolve(), warm_python(options.python.absolute(), ["sklearn.datasets"], OMP_NUM_THREADS="1", PYTHONPATH="")
+    BIN, PYTHON = options.bin.resolve(), warm_python(options.python.absolute(), ["sklearn.datasets"], OMP_NUM_THREADS="1")
     unittest.main(argv=[sys.argv[0], *rest])

@@ -18,6 +18,9 @@ import unittest
 import libtraincheck
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from warm import warm_python  # noqa: E402
+
 DOC = (ROOT / "docs" / "comparison-format.md").read_text()
 BIN, PYTHON = None, None
 
@@ -197,7 +200,7 @@ class WithTorch(Case):
         script, *arguments = arguments
         subprocess.run([BIN / "traincheck-collect", "-q", "--python", PYTHON, "-o", self.work / name,
                         ROOT / "examples" / "compare" / script, "--epochs", "1", *arguments],
-                       check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=120)
+                       check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=120, env={**os.environ, "OMP_NUM_THREADS": "1"})
         return self.work / name
 
     def test_a_call_that_was_dropped(self):
@@ -218,5 +221,6 @@ if __name__ == "__main__":
     parser.add_argument("--cc")  # is of its neighbours
     parser.add_argument("tests", nargs="*")
     options = parser.parse_args()
-    BIN, PYTHON = options.bin.resolve(), options.python
+    BIN = options.bin.resolve()
+    PYTHON = options.python and warm_python(options.python, ["sklearn.datasets"], OMP_NUM_THREADS="1")
     unittest.main(argv=[sys.argv[0], *options.tests])
