@@ -13,6 +13,7 @@ import atexit
 import fcntl
 import functools
 import hashlib
+import importlib.util
 import marshal
 import os
 import pathlib
@@ -160,6 +161,13 @@ def warm_python(python=PYTHON, also=(), below=(), **env):
     return start_server(below, str(python), tuple(also), tuple(sorted(env.items())))
 
 
+def warm_frameworks(python):
+    """The program, for tests of scripts that train by the frameworks: those that are installed are imported."""
+    names = "sklearn.datasets", "transformers.trainer", "lightning"
+    also = [name for name in names if importlib.util.find_spec(name.partition(".")[0])]
+    return warm_python(python, also, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+
+
 # ---- the server ----
 
 def read_request(connection):
@@ -276,7 +284,6 @@ def attend(connection, program):
 
 def serve(path, owner, also):
     import gc
-    import importlib
     import select
     server = socket.socket(socket.AF_UNIX)
     server.bind(path)

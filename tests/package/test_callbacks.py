@@ -15,7 +15,7 @@ import textwrap
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from warm import warm_python  # noqa: E402
+from warm import warm_frameworks  # noqa: E402
 
 OPTIONS = None
 SHARED = """
@@ -158,5 +158,5 @@ if __name__ == "__main__":
     parser.add_argument("--python", required=True)
     OPTIONS, rest = parser.parse_known_args()
     OPTIONS.bin = OPTIONS.bin.resolve()
-    OPTIONS.python = warm_python(OPTIONS.python, ["transformers.trainer", "lightning"], OMP_NUM_THREADS="1")
+    OPTIONS.python = warm_frameworks(OPTIONS.python)
     unittest.main(argv=[sys.argv[0], *rest])

@@ -15,7 +15,7 @@ import harness
 import sets
 
 sys.path.insert(0, str(shipped.ROOT / "tests"))
-from warm import warm_python  # noqa: E402
+from warm import warm_frameworks  # noqa: E402
 
 # Of the pipelines that validate: one for each set, short ones.
 HEALTHY = ["vae", "ddp_text", "hf_vit_manual"]
@@ -39,9 +39,7 @@ class Validation(unittest.TestCase):
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        also = [m for m in ("sklearn.datasets", "transformers.trainer") if importlib.util.find_spec(m.partition(".")[0])]
-        python = warm_python(sys.executable, also, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
-        cls.tools = harness.Tools(cls.bin, python, folder.name)
+        cls.tools = harness.Tools(cls.bin, warm_frameworks(sys.executable), folder.name)
         cls.plan = sets.Plan()
 
     def trace(self, pipeline, script, arguments=()):
