@@ -30,7 +30,7 @@ PYTHON = os.environ.get("TRAINCHECK_TEST_PYTHON", sys.executable)
 
 # What is read when a process starts, or when torch is imported.
 AT_START = """
-IN_SCRIPTS = "PYTHON", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHON_EXEC"
+IN_SCRIPTS = "PYTHON", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHON_EXEC", "PYTHONUNBUFFERED"
 
 def at_start(env):
     names = "LC_ALL", "LD_LIBRARY_PATH", "LD_PRELOAD", "OMP_NUM_THREADS"
@@ -177,10 +177,14 @@ def read_request(connection):
     return fds, size and marshal.loads(stream.read(size))
 
 
-def be_rank(parent):
-    """With option -u nothing of the output waits. The ranks of a job have one parent, which for this process is another."""
+def write_at_once():
+    """As with option -u, of which nothing of the output waits."""
     sys.stdout = open(1, "w", buffering=1, closefd=False)
     sys.stdout.reconfigure(write_through=True)
+
+
+def be_rank(parent):
+    """torchrun starts it with option -u. The ranks of a job have one parent, which for this process is another."""
     here, real = os.getpid(), os.getppid
     os.getppid = lambda: parent if os.getpid() == here else real()
 
@@ -196,7 +200,10 @@ def enter(fds, program, client, parent, folder, env, argv):
     if "TRAINCHECK_COLLECT" in env:  # the collector knows the client's process, and that it has no shared library
         settings = env["TRAINCHECK_COLLECT"].replace("\ninjected=1\n", "\n")
         os.environ["TRAINCHECK_COLLECT"] = settings.replace(f"\nmain_pid={client}\n", f"\nmain_pid={os.getpid()}\n")
-    if argv[0] == "-u":
+    is_rank = argv[0] == "-u"
+    if is_rank or env.get("PYTHONUNBUFFERED"):
+        write_at_once()
+    if is_rank:
         be_rank(parent)
         del argv[0]
     sys.argv = argv

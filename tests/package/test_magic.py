@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """%%traincheck in notebooks that a real kernel executes.
 
-usage: test_magic.py --bin BUILD/bin
+usage: test_magic.py --bin BUILD/bin --python PYTHON
 
-Runs in an environment with nbclient and ipykernel, with torch on its path.
+Runs in an environment with nbclient and ipykernel, with torch on its path, which PYTHON has, too.
 """
 
 import argparse
@@ -17,7 +17,10 @@ import unittest
 import nbformat
 from nbclient import NotebookClient
 
-BIN = None
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from warm import warm_python  # noqa: E402
+
+PYTHON = None
 LOAD = "%load_ext libtraincheck"
 TRAIN = """
 import torch, beside
@@ -41,12 +44,13 @@ class Magic(unittest.TestCase):
         self.work = pathlib.Path(scratch.name)
         (self.work / "beside.py").write_text("")
 
-    def execute(self, *cells):
-        """The outputs of each cell: its text, and the HTML of its value."""
-        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (LOAD, *cells)])
+    def execute(self, *cells, python=None):
+        """The outputs of each cell: its text, and the HTML of its value. What magic starts is `python`, or a warm one."""
+        load = f"import sys; sys.executable = {str(python or PYTHON)!r}"
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (load, LOAD, *cells)])
         NotebookClient(notebook, timeout=240, kernel_name="python3", allow_errors=True,
                        resources={"metadata": {"path": str(self.work)}}).execute()
-        return [cell.outputs for cell in notebook.cells[1:]]
+        return [cell.outputs for cell in notebook.cells[2:]]
 
     def text(self, outputs):
         return "".join(o.get("text", "") or "\n".join(o.get("traceback", [])) for o in outputs)
@@ -95,13 +99,16 @@ class Magic(unittest.TestCase):
 
     def test_what_was_learned_is_short(self):
         healthy, learned = self.execute("%%traincheck -o healthy\n" + HEALTHY,
-                                        "import libtraincheck; libtraincheck.infer('healthy', 'i.jsonl')")
+                                        "import libtraincheck; libtraincheck.infer('healthy', 'i.jsonl')", python=sys.executable)
         self.assertRegex(self.value(learned)["text/plain"], r"^<Learned: \d+ invariants of 1 pipeline, in i\.jsonl>$")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True, type=pathlib.Path)
+    parser.add_argument("--python", required=True)
     options, rest = parser.parse_known_args()
+    PYTHON = warm_python(options.python, ["sklearn.datasets"], OMP_NUM_THREADS="1")
+    os.environ["OMP_NUM_THREADS"] = "1"
     os.environ["PATH"] = f"{options.bin.resolve()}:{os.environ['PATH']}"
     unittest.main(argv=[sys.argv[0], *rest])
