@@ -11,7 +11,7 @@ import shutil
 import sys
 import unittest
 
-from traced import Case, Warm, warm_python
+from traced import PYTHON, Warm, warm_python
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -24,8 +24,8 @@ OWN = {
         "iterable_workers", "lbfgs_diabetes", "lightning_cnn", "quantize_ste", "scaler_cnn", "tensor_parallel_mlp",
         "tiny_gpt")},
 }
-# These import torch below the agent; the others meet it imported.
-COLD = "ddp_digits", "hf_trainer_gpt2", "iterable_workers", "train"
+# These import torch below the agent; the others, and all that are not traced, meet it imported.
+COLD = "ddp_digits", "hf_trainer_gpt2", "train"
 
 
 # What a program tells of its own speed.
@@ -40,7 +40,8 @@ def observe(case, script, arguments, folder=None):
     env = {"PYTHONPATH": str(HERE / "observer"), "OBSERVED": str(seen), "OMP_NUM_THREADS": "1",
            "PYTHONDONTWRITEBYTECODE": "1"}
     if folder:
-        run = case.collect(script, *arguments, folder=folder, env=env)
+        python = PYTHON if script.stem in COLD else case.python
+        run = case.collect(script, *arguments, folder=folder, env=env, python=python)
     else:
         run = case.execute([case.python, script, *arguments], None, env)
     return (run.code, SPEED.sub("", run.out), SPEED.sub("", run.err), sorted(f.read_text() for f in seen.iterdir())), run
@@ -48,11 +49,13 @@ def observe(case, script, arguments, folder=None):
 
 class Programs(Warm):
     host_env = {"OMP_NUM_THREADS": "1"}
+
     script = None
 
     @property
     def python(self):
-        return Case.python if self.script.stem in COLD else warm_python(also=["sklearn.datasets"], **self.host_env)
+        """To import scikit-learn draws from `random`: what does so traced does so here, too."""
+        return warm_python(also=[] if self.script.stem in COLD else ["sklearn.datasets"], **self.host_env)
 
     def check(self, script, arguments):
         self.script = script
