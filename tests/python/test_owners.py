@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whose code makes a call, wherever it lies: placements of packages and of scripts, and what `by` and `at` say of each."""
 import os
-import pathlib
 import subprocess
 import unittest
 import zipfile
 
-from traced import Case, PYTHON
+from traced import Case, PYTHON, folder_of
 
 PROBE = "def here(): pass\n"
 PACKAGE = "import probe\ndef call():\n    probe.here()\n"  # calls it in its line 3
@@ -197,10 +196,8 @@ class Torch(Owners):
     """What torch does inside of itself is its own, also where it is no package of the environment."""
 
     def test_in_a_folder_without_records(self):
-        where = subprocess.run([PYTHON, "-c", "import torch; print(torch.__path__[0])"], check=True, text=True,
-                               capture_output=True).stdout.strip()
         (self.work / "moved").mkdir()
-        for entry in pathlib.Path(where).parent.iterdir():
+        for entry in folder_of("torch").parent.iterdir():
             if not entry.name.endswith((".dist-info", ".pth")):
                 (self.work / "moved" / entry.name).symlink_to(entry)
         self.venv = self.site().parents[2]

@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import unittest
 
-from traced import BIN, Case, PYTHON
+from traced import BIN, Case, PYTHON, warm_python
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 TRACED = "import torch; torch.ones(2)\n" if HAS_TORCH else ""
@@ -210,7 +210,7 @@ class Killed(Case):
                 time.sleep(1)
                 os.kill(os.getpid(), 9)
         """
-        self.traced(text)
+        self.collect(self.script(text), python=warm_python())
         killed = self.collect(self.work / "script.py", "die", folder="killed")
         self.assertEqual(killed.code, -9)
         learned = self.execute([BIN / "traincheck-infer", "-q", "trace", "-o", "i.jsonl"], None)

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch as another release might be: what the agent relies on is renamed. It says so, and nobody is accused."""
 import json
-import pathlib
-import subprocess
 import unittest
 
-from traced import BIN, Case, PYTHON
+from traced import BIN, Case, folder_of
 
 LOOP = """
     import torch
@@ -27,9 +25,7 @@ LOOP = """
 class Broken(Case):
     def setUp(self):
         super().setUp()
-        where = subprocess.run([PYTHON, "-c", "import torch; print(torch.__path__[0])"], check=True, text=True,
-                               capture_output=True).stdout.strip()
-        self.torch, self.copy = pathlib.Path(where), self.work / "broken/torch"
+        self.torch, self.copy = folder_of("torch"), self.work / "broken/torch"
         self.copy.mkdir(parents=True)
         for entry in self.torch.iterdir():
             (self.copy / entry.name).symlink_to(entry)

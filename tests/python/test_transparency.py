@@ -4,7 +4,7 @@ import json
 import pathlib
 import unittest
 
-from traced import BIN, Case, InTurn, PYTHON, Warm, has_package, script
+from traced import BIN, Case, InTurn, PYTHON, Warm, has_package, script, warm_python
 
 NET = """
 import torch, torch.nn.functional as F
@@ -217,7 +217,7 @@ for backend in ("eager", "aot_eager"):
 
 class Surroundings(Case):
     def same(self, text):
-        return self.assert_same(self.plain(NET + text), self.traced(NET + text))
+        return self.assert_same(self.execute([warm_python(), self.script(NET + text)], None), self.traced(NET + text))
 
     def assert_same(self, plain, traced):
         self.assertEqual((traced.code, traced.out, traced.err), (plain.code, plain.out, plain.err))
@@ -250,8 +250,8 @@ class Data(torch.utils.data.Dataset):
     def __len__(self): return 6
     def __getitem__(self, i): return torch.rand(2) + i, F.relu(torch.randn(1))
 if __name__ == "__main__":
-    for how in ("fork", "spawn", "forkserver"):
-        for batch in DataLoader(Data(), batch_size=2, num_workers=2, shuffle=True, multiprocessing_context=how):
+    for how, n in ("fork", 2), ("spawn", 1), ("forkserver", 1):
+        for batch in DataLoader(Data(), batch_size=2, num_workers=n, shuffle=True, multiprocessing_context=how):
             print(how, [part.tolist() for part in batch])
     print(torch.get_rng_state().sum().item())
 """)

@@ -22,6 +22,12 @@ PYTHON = os.environ.get("TRAINCHECK_TEST_PYTHON", sys.executable)
 OURS = "traincheck-collect: "
 
 
+def folder_of(package):
+    """Where the interpreter of the tests has it; to ask it by importing torch takes longer than many a test."""
+    code = f"import importlib.util as u; print(u.find_spec('{package}').submodule_search_locations[0])"
+    return pathlib.Path(subprocess.run([PYTHON, "-c", code], check=True, text=True, capture_output=True).stdout.strip())
+
+
 def has_package(name):
     """Can the interpreter of the tests import it?"""
     code = f"import importlib.util as u, sys; sys.exit(not u.find_spec('{name}'))"
@@ -208,7 +214,12 @@ class InTurn(Case):
     own: to import torch takes longer than most of them. A script that fails fails the class."""
 
     PLAIN_TOO = False
-    HOST = Warm
+    HOST = Warm  # PLAIN_TOO is run by a Warm one in any case
+
+    @property
+    def python(self):
+        """For a script that a test runs by itself."""
+        return self.HOST().python
 
     @classmethod
     def setUpClass(cls):
@@ -223,7 +234,7 @@ class InTurn(Case):
         together = host.script(IN_TURN, "in_turn.py")
         runs = [host.collect(together, *paths)]
         if cls.PLAIN_TOO:
-            runs.append(host.execute([host.python, together, *paths], None))
+            runs.append(host.execute([warm_python(), together, *paths], None))
         for run in runs:
             if run.code != 0:
                 raise AssertionError(run.err.replace("\x1e", "") + run.said)
