@@ -6,24 +6,34 @@
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/scripts/setup.sh"
-setup_all test
+
+# $1: folder below build/, $2: sanitizers, then options of cmake.
+# -Og: the tests take a quarter less processor time than with -O0, and what stands in the sources is still checked.
+build_sanitized() {
+    say "Building in build/$1/"
+    more_pythons='' configure_and_build "$root/build/$1" -DCMAKE_BUILD_TYPE=Debug -DTC_WERROR=ON \
+        "-DCMAKE_C_FLAGS_DEBUG=-Og -g1" "-DTC_SANITIZE=$2" -DTC_SANITIZE_AGENT=ON "${@:3}"
+}
+
+# $1: "ON" with tests, "OFF" without.
+build_with_sanitizers() {
+    build_sanitized asan address,undefined "-DBUILD_TESTING=$1"
+    [ "$1" = OFF ] || local build_target=thread_tests
+    build_sanitized tsan thread "-DBUILD_TESTING=$1"
+}
+
+setup_all test build_with_sanitizers
 
 # Many tests wait for most of their time: for processes, for a browser, for what is to happen late.
 jobs=$((2 * $(nproc) + 1))
 # Threads of torch that wait for one another take processor time from the other tests.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 
-# $1: folder below build/, $2: sanitizers, $3: target to build, then what ctest selects.
+# $1: folder below build/, then what ctest selects.
 run_sanitized() {
-    local folder=$root/build/$1
-    say "Building in build/$1/"
-    # -Og: the tests take a quarter less processor time than with -O0, and what stands in the sources is still checked.
-    build_target=$3 configure_and_build "$folder" -DBUILD_TESTING=ON -DCMAKE_BUILD_TYPE=Debug -DTC_WERROR=ON \
-        "-DCMAKE_C_FLAGS_DEBUG=-Og -g1" "-DTC_SANITIZE=$2" -DTC_SANITIZE_AGENT=ON
-    say "C tests with -fsanitize=$2"
-    shift 3
+    say "C tests with the sanitizers of build/$1/"
     ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-        ctest --test-dir "$folder" --output-on-failure -j "$jobs" "$@" || status=$?
+        ctest --test-dir "$root/build/$1" --output-on-failure -j "$jobs" "${@:2}" || status=$?
     say
 }
 
@@ -32,8 +42,8 @@ names() { ctest -N "$@" | sed -n 's/^ *Test *#[0-9]*: //p' | LC_ALL=C sort; }
 
 status=0
 without_torch=(-LE 'law|python|torch')
-run_sanitized asan address,undefined all "${without_torch[@]}"
-run_sanitized tsan thread thread_tests -L 'threads|agent-sanitize'
+run_sanitized asan "${without_torch[@]}"
+run_sanitized tsan -L 'threads|agent-sanitize'
 # What ran with AddressSanitizer is not run again, but where another build could give another answer.
 mapfile -t done_before < <(LC_ALL=C comm -23 <(names --test-dir build/asan "${without_torch[@]}") \
     <(names --test-dir build -L 'law|unit|cli|optimised'))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by quickstart.sh and test.sh: what they need, then configure and build.
 #
-#   setup_all [test]    packages, Python with torch, build/ configured and built
+#   setup_all [test COMMAND]    packages, Python with torch, build/ configured and built; for tests what COMMAND builds, too
 #
 # Afterwards $python is an interpreter with torch and scikit-learn. Nothing is
 # written outside of the checkout but Debian packages that are missing.
@@ -125,6 +125,27 @@ has_all() { "$1" -B "$root/scripts/has_torch.py" >/dev/null 2>&1; }
 pip_install=(install --disable-pip-version-check --no-compile)
 install() { quietly "$python" -m pip "${pip_install[@]}" "$@"; }
 
+# uv takes a tenth of pip's processor time, but reads no settings of pip's: where those name another index, pip installs.
+uv=
+setup_uv() {
+    local settings
+    settings=$("$python" -m pip config list)
+    [[ $settings != *.index-url=* ]] || return 0
+    uv=$root/build/uv/bin/uv
+    [ -x "$uv" ] || "$python" -m pip "${pip_install[@]}" --target "$root/build/uv" "uv==$UV" >"$log" 2>&1 || uv=
+}
+
+# Fill the environment $1.
+install_into() {
+    if [ -n "$uv" ]; then
+        quietly "$uv" pip install --quiet --no-cache --python "$1/bin/python" "${@:2}"
+    elif [ -x "$1/bin/pip" ]; then
+        quietly "$1/bin/python" -m pip "${pip_install[@]}" "${@:2}"
+    else
+        quietly "$python" -m pip --python "$1/bin/python" "${pip_install[@]}" "${@:2}"
+    fi
+}
+
 # "torch==VERSION" for the interpreter $1: not every release has a wheel for every Python.
 torch_for() {
     local own
@@ -172,9 +193,12 @@ setup_python() {
     [ "${1:-}" = test ] || return 0
     if ! "$python" -c 'import accelerate, coverage, lightning, transformers' >/dev/null 2>&1; then
         say "Installing the libraries of the tests in .venv"
-        has_torch "$base" || set -- "$@" "$torch"
-        install "${@:2}" "transformers==$TRANSFORMERS" "accelerate==$ACCELERATE" "lightning==$LIGHTNING" \
-            "coverage==$COVERAGE"
+        set -- "transformers==$TRANSFORMERS" "accelerate==$ACCELERATE" "lightning==$LIGHTNING" "coverage==$COVERAGE"
+        if has_torch "$base"; then # of which pip knows
+            install "$@"
+        else
+            install_into "$root/.venv" "$torch" "$@"
+        fi
     fi
     keep_bytecode "$python" torch._inductor.compile_fx torch.distributed.checkpoint torch.distributed.fsdp \
         torch.distributed.pipelining torch.distributed.run torch.distributed.tensor.parallel sklearn.datasets \
@@ -200,13 +224,12 @@ setup_apart() {
     shift
     [ "$*" != "$(cat -- "$folder/installed.txt" 2>/dev/null)" ] || return 0
     say "Installing $* in build/${folder##*/}"
-    if "$python" -m pip --python "$python" --version >/dev/null 2>&1; then # pip 22.3 installs elsewhere
+    if [ -n "$uv" ] || "$python" -m pip --python "$python" --version >/dev/null 2>&1; then # pip 22.3 installs elsewhere
         quietly "$python" -m venv --without-pip -- "$folder"
-        quietly "$python" -m pip --python "$folder/bin/python" "${pip_install[@]}" "$@"
     else
         quietly "$python" -m venv -- "$folder"
-        quietly "$folder/bin/python" -m pip "${pip_install[@]}" "$@"
     fi
+    install_into "$folder" "$@"
     printf '%s\n' "$*" >"$folder/installed.txt"
 }
 
@@ -251,15 +274,21 @@ configure_and_build() {
         fresh=(--fresh)
     fi
     quietly cmake ${fresh[@]+"${fresh[@]}"} -S "$root" -B "$folder" "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG" \
-        "-DTRAINCHECK_PYTHONS=$python${more_pythons:-}" -DCMAKE_RULE_MESSAGES=OFF "$@"
+        "-DTRAINCHECK_PYTHONS=$python${more_pythons:-}" -DTC_NO_TORCH=FALSE -DCMAKE_RULE_MESSAGES=OFF "$@"
     quietly cmake --build "$folder" --parallel "$(nproc)" --target "${build_target:-all}"
 }
 
-# All that pip installs, into logs of its own.
+# All that comes from PyPI, into logs of its own.
 setup_libraries() {
     log=$root/build/setup_libraries.log
+    [ "${1:-}" != test ] || setup_uv
     setup_python "${1:-}"
     [ "${1:-}" != test ] || setup_tools_of_tests
+}
+
+build_default() {
+    say "Building in build/"
+    configure_and_build "$root/build" "-DBUILD_TESTING=$1"
 }
 
 # Packages come over the network while the compiler has the cores. What a test needs is asked for by
@@ -273,10 +302,13 @@ setup_all() {
     setup_libraries "${1:-}" &
     libraries=$!
     trap 'kill "$libraries" 2>/dev/null' EXIT
-    say "Building in build/"
-    configure_and_build "$root/build" -DBUILD_TESTING=OFF
+    [ "${1:-}" != test ] || more_pythons=$(other_pythons)
+    build_default OFF
+    [ "${1:-}" != test ] || "$2" OFF
     wait "$libraries" || exit
     trap - EXIT
-    [ "${1:-}" != test ] ||
-        more_pythons=$(other_pythons) configure_and_build "$root/build" -DBUILD_TESTING=ON
+    if [ "${1:-}" = test ]; then
+        build_default ON
+        "$2" ON
+    fi
 }
