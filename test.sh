@@ -16,8 +16,9 @@ build_sanitized() {
 }
 
 # $1: "ON" with tests, "OFF" without.
+# -no-pie: most tests start a tool many times, and one that is not relocated takes a quarter less processor time for that.
 build_with_sanitizers() {
-    build_sanitized asan address,undefined "-DBUILD_TESTING=$1"
+    build_sanitized asan address,undefined "-DBUILD_TESTING=$1" "-DCMAKE_EXE_LINKER_FLAGS=-no-pie"
     [ "$1" = OFF ] || local build_target=thread_tests
     build_sanitized tsan thread "-DBUILD_TESTING=$1"
 }
