@@ -210,7 +210,7 @@ class Named(Warm):
         return self.collect(*options, self.script(text), env={"PYTHONPATH": str(self.work / "site")})
 
     def plain_with_packages(self, text):
-        return self.execute([PYTHON, self.script(text)], None, {"PYTHONPATH": str(self.work / "site")})
+        return self.execute([self.python, self.script(text)], None, {"PYTHONPATH": str(self.work / "site")})
 
     def test_what_heirs_have_in_common(self):
         """It has one name, whichever of them the script names first, and each has its class."""

@@ -138,7 +138,7 @@ class Options(Warm):
     def on_terminal(self, *args, term="xterm"):
         """What a terminal shows of a run; stdout and stderr are one."""
         ours, theirs = pty.openpty()
-        process = subprocess.Popen([str(a) for a in (BIN / "traincheck-collect", "--python", PYTHON,
+        process = subprocess.Popen([str(a) for a in (BIN / "traincheck-collect", "--python", self.python,
                                                      "-o", self.work / "trace", "--overwrite", *args)],
                                    cwd=self.work, stdin=theirs, stdout=theirs, stderr=theirs,
                                    env={**os.environ, "TERM": term})
