@@ -14,14 +14,12 @@
 #ifndef TC_COLLECT_AGENT_H
 #define TC_COLLECT_AGENT_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "collect/agent/cpython.h"
 #include "trace/role.h"
 
 #if PY_VERSION_HEX < 0x030A0000

@@ -6,8 +6,7 @@
  * f_locals of a function: that would write its variables back, and a debugger or the script could
  * see it. Returns a new dict, or NULL with an error set.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "collect/agent/cpython.h"
 
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
 #    define Py_BUILD_CORE /* no other way leads to the variables of a function in 3.11 */
