@@ -135,10 +135,10 @@ setup_uv() {
     [ -x "$uv" ] || "$python" -m pip "${pip_install[@]}" --target "$root/build/uv" "uv==$UV" >"$log" 2>&1 || uv=
 }
 
-# Fill the environment $1.
+# Fill the environment $1. What uv does not get pip may: it knows the user's proxies and certificates.
 install_into() {
-    if [ -n "$uv" ]; then
-        quietly "$uv" pip install --quiet --no-cache --python "$1/bin/python" "${@:2}"
+    if [ -n "$uv" ] && "$uv" pip install --quiet --no-cache --python "$1/bin/python" "${@:2}" >"$log" 2>&1; then
+        return
     elif [ -x "$1/bin/pip" ]; then
         quietly "$1/bin/python" -m pip "${pip_install[@]}" "${@:2}"
     else
