@@ -224,7 +224,7 @@ setup_apart() {
     shift
     [ "$*" != "$(cat -- "$folder/installed.txt" 2>/dev/null)" ] || return 0
     say "Installing $* in build/${folder##*/}"
-    if [ -n "$uv" ] || "$python" -m pip --python "$python" --version >/dev/null 2>&1; then # pip 22.3 installs elsewhere
+    if "$python" -m pip --python "$python" --version >/dev/null 2>&1; then # pip 22.3 installs elsewhere
         quietly "$python" -m venv --without-pip -- "$folder"
     else
         quietly "$python" -m venv -- "$folder"
@@ -286,9 +286,11 @@ setup_libraries() {
     [ "${1:-}" != test ] || setup_tools_of_tests
 }
 
-build_default() {
+# $1: "ON" with tests, "OFF" without, then a command that builds the rest and is given that.
+build_all() {
     say "Building in build/"
     configure_and_build "$root/build" "-DBUILD_TESTING=$1"
+    "$2" "$1"
 }
 
 # Packages come over the network while the compiler has the cores. What a test needs is asked for by
@@ -303,12 +305,8 @@ setup_all() {
     libraries=$!
     trap 'kill "$libraries" 2>/dev/null' EXIT
     [ "${1:-}" != test ] || more_pythons=$(other_pythons)
-    build_default OFF
-    [ "${1:-}" != test ] || "$2" OFF
+    build_all OFF "${2:-:}"
     wait "$libraries" || exit
     trap - EXIT
-    if [ "${1:-}" = test ]; then
-        build_default ON
-        "$2" ON
-    fi
+    [ "${1:-}" != test ] || build_all ON "$2"
 }
