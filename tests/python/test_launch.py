@@ -78,7 +78,7 @@ class Launch(Case):
         self.assertIn(f" of {n} processes", run.said)
 
     def test_torchrun(self):
-        self.replicas_agree(2)
+        self.replicas_agree(3)
 
     @unittest.skipUnless((PREFIX / "accelerate").exists(), "needs accelerate")
     def test_accelerate(self):

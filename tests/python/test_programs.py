@@ -49,7 +49,6 @@ def observe(case, script, arguments, folder=None):
 
 class Programs(Warm):
     host_env = {"OMP_NUM_THREADS": "1"}
-
     script = None
 
     @property
