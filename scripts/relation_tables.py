@@ -213,11 +213,12 @@ def violations_of(bin_dir, form, case):
     sys.path.insert(0, str(CASES))
     import run
     folder = CASES / form.replace("/", "_") / case
-    with tempfile.TemporaryDirectory(prefix="tc report ") as work:
+    with tempfile.TemporaryDirectory(prefix="tc report ") as scratch:
+        work = pathlib.Path(scratch)
         module = run.load(folder)
-        traces = run.write_traces(module, pathlib.Path(work))
-        invariants, _ = run.invariants_of(module, form, traces["healthy"], bin_dir, pathlib.Path(work))
-        found = [v for trace in traces["broken"] for v in run.check(bin_dir, trace, invariants)]
+        traces = run.write_traces(module, work)
+        invariants, _ = run.invariants_of(module, form, traces["healthy"], bin_dir, work)
+        found = [v for of_trace in run.check(bin_dir, traces["broken"], invariants, work).values() for v in of_trace]
     return [(escaped(v["expected"]), escaped(v["seen"])) for v in found if v["relation"] == form]
 
 

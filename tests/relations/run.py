@@ -149,25 +149,28 @@ def run_case(case, bin_dir, work, update=False):
     dropped = sorted(json_lines(failed), key=lambda x: (x["why"], x["text"]))
     lines += compare(case, "expected_failed", ["\t".join([x["why"], x.get("broken_at", "-"), x["text"]])
                                                for x in dropped])
+    found = check(bin_dir, [trace for kind in traces.values() for trace in kind], invariants, work)
     for trace in traces["healthy"] + traces["fine"]:
-        got = in_reading_order(check(bin_dir, trace, invariants))
+        got = in_reading_order(found[trace])
         lines += difflib.unified_diff([], got, "expected: silence", f"got: {trace.name}", lineterm="")
     for trace in traces["broken"]:
-        got = in_reading_order(check(bin_dir, trace, invariants))
-        lines += compare(case, "expected_violations", got, is_optional=False)
-        not_triggered = json_lines(pathlib.Path(f"{trace}.check") / "not_triggered.log")
+        lines += compare(case, "expected_violations", in_reading_order(found[trace]), is_optional=False)
+        not_triggered = json_lines(work / "checks" / trace.name / "not_triggered.log")
         lines += compare(case, "expected_not_triggered", sorted(f"{x['why']}\t{x['text']}" for x in not_triggered), update)
     return lines
 
 
-def check(bin_dir, trace, invariants):
-    """Violations of a check whose exit status says whether there are any."""
-    output = pathlib.Path(f"{trace}.check")
-    p = run_tool(bin_dir / "traincheck-check", "-q", "--fail-on", "remark", trace, "-i", invariants, "-o", output, codes=(0, 1, 3))
-    violations = json_lines(output / "violations.jsonl")
-    if (p.returncode == 1) != bool(violations):  # 3: none of them was judged
-        raise Failure(f"{trace.name}: {len(violations)} violations, but exit status {p.returncode}")
-    return violations
+def check(bin_dir, traces, invariants, work):
+    """{trace: its violations}, each checked by itself, in one process; reports go to work/checks/TRACE."""
+    output = work / "checks"
+    run_tool(bin_dir / "traincheck-check", "-q", "--each", "-j", 1, "--no-html-report", "--fail-on", "remark", *traces, "-i", invariants,
+             "-o", output, codes=(0, 1, 3))
+    found = {}
+    for trace, of_run in zip(traces, json_lines(output / "runs.jsonl")):
+        found[trace] = json_lines(output / of_run["reports"] / "violations.jsonl")
+        if (of_run["status"] == 1) != bool(found[trace]):  # 3: none of them was judged
+            raise Failure(f"{trace.name}: {len(found[trace])} violations, but exit status {of_run['status']}")
+    return found
 
 
 def complaints(case, bin_dir, keep, update):

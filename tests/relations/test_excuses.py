@@ -31,12 +31,11 @@ def not_judged(case, work):
     module = run.load(case)
     traces = run.write_traces(module, work)
     invariants, _ = run.learn(BIN, case.parent.name.replace("_", "/"), traces["healthy"], getattr(module, "OPTIONS", []), work)
-    for trace in traces["healthy"] + traces["fine"] + traces["broken"]:
-        run.check(BIN, trace, invariants)
-        for log in pathlib.Path(f"{trace}.check").glob("*.log"):
-            for line in log.read_text().splitlines():
-                found |= json.loads(line).get("not_judged", {}).keys()
-                found |= UNCHECKED if log.name == "unchecked.log" else set()
+    run.check(BIN, [trace for kind in traces.values() for trace in kind], invariants, work)
+    for log in (work / "checks").glob("*/*.log"):
+        for line in log.read_text().splitlines():
+            found |= json.loads(line).get("not_judged", {}).keys()
+            found |= UNCHECKED if log.name == "unchecked.log" else set()
     return found
 
 
