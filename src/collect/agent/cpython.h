@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cpython.h - Python.h as the agent wants it; the build precompiles it
+ * cpython.h - Python.h as the agent wants it
  */
 #ifndef TC_COLLECT_AGENT_CPYTHON_H
 #define TC_COLLECT_AGENT_CPYTHON_H

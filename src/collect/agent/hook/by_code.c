@@ -155,7 +155,8 @@ static void gather(struct given *given, const struct call *call, const struct ma
             add_named(given, name, value);
 }
 
-static PyObject *enter(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+static PyObject *enter_by_slot(PyObject *callable, PyObject *const *args, size_t nargsf,
+                               PyObject *names)
 {
     PyFunctionObject *function = (PyFunctionObject *)callable;
     struct made *made = find((PyCodeObject *)function->func_code);
@@ -172,9 +173,9 @@ static PyObject *enter(PyObject *callable, PyObject *const *args, size_t nargsf,
 
 static void lead_here(PyFunctionObject *function)
 {
-    if (function->vectorcall != enter)
+    if (function->vectorcall != enter_by_slot)
         plain = function->vectorcall;
-    PyFunction_SetVectorcall(function, enter);
+    PyFunction_SetVectorcall(function, enter_by_slot);
 }
 
 static int meet(PyFunction_WatchEvent event, PyFunctionObject *function, PyObject *new_value)
@@ -188,7 +189,7 @@ static int meet(PyFunction_WatchEvent event, PyFunctionObject *function, PyObjec
     return 0;
 }
 
-static bool watch(void)
+static bool watch_functions(void)
 {
     static bool is_watched;
 
@@ -205,10 +206,10 @@ static bool watch(void)
 static bool prepare(PyCodeObject *code)
 {
     code->co_version = 0;
-    return watch();
+    return watch_functions();
 }
 
-static vectorcallfunc slot_of(PyObject *function)
+static vectorcallfunc redirected_slot(PyObject *function)
 {
     lead_here((PyFunctionObject *)function);
     return plain;
@@ -216,7 +217,7 @@ static vectorcallfunc slot_of(PyObject *function)
 
 static bool leads_here(PyObject *function)
 {
-    return ((PyFunctionObject *)function)->vectorcall == enter;
+    return ((PyFunctionObject *)function)->vectorcall == enter_by_slot;
 }
 
 bool tc_by_code_init(void)
@@ -298,7 +299,7 @@ static void gather(struct given *given, const frame_type *frame, const struct ma
 
 typedef PyObject *evaluate_fn(PyThreadState *state, frame_type *frame, int raised);
 
-static evaluate_fn *next = _PyEval_EvalFrameDefault;
+static evaluate_fn *evaluate_next = _PyEval_EvalFrameDefault;
 
 struct open {
     PyThreadState *state;
@@ -313,7 +314,7 @@ static PyObject *go_on(PyObject *callable, PyObject *const *args, size_t nargsf,
     (void)args;
     (void)nargsf;
     (void)names;
-    return next(open->state, open->frame, 0);
+    return evaluate_next(open->state, open->frame, 0);
 }
 
 static PyObject *call(const struct made *made, PyThreadState *state, frame_type *frame)
@@ -344,7 +345,7 @@ static PyObject *evaluate_inlining(PyThreadState *state, frame_type *frame, int 
     return result;
 }
 
-static bool is_at_bottom(const PyThreadState *state)
+static bool is_frame_too_deep(const PyThreadState *state)
 {
     return state->recursion_limit - state->recursion_remaining > TC_DEEP &&
            tc_deep_is_stack_low() &&
@@ -357,13 +358,13 @@ static PyObject *evaluate(PyThreadState *state, frame_type *frame, int raised)
     struct made *made;
 
 #    if PY_VERSION_HEX >= 0x030B0000
-    if (is_at_bottom(state))
+    if (is_frame_too_deep(state))
         return evaluate_inlining(state, frame, raised);
 #    endif
     made = find(frame->f_code);
     if (made && !raised && is_called(frame) && is_traced(made))
         return call(made, state, frame);
-    return next(state, frame, raised);
+    return evaluate_next(state, frame, raised);
 }
 
 /* Compilers of frames may have put theirs there, which goes on after ours. */
@@ -374,7 +375,7 @@ static void evaluate_here(void)
 
     if (present == evaluate)
         return;
-    next = present;
+    evaluate_next = present;
     _PyInterpreterState_SetEvalFrameFunc(state, evaluate);
 }
 
@@ -391,7 +392,7 @@ static bool prepare(const PyCodeObject *code)
     return true;
 }
 
-static vectorcallfunc slot_of(PyObject *function)
+static vectorcallfunc redirected_slot(PyObject *function)
 {
     (void)function;
     return go_on;
@@ -442,7 +443,7 @@ void tc_by_code_redirect(PyObject *function, const struct tc_hook *hook)
     struct made *made = made_of(function);
 
     made->is_awaited = false;
-    made->redirection = tc_redirection_new(slot_of(function), hook);
+    made->redirection = tc_redirection_new(redirected_slot(function), hook);
 }
 
 bool tc_by_code_is_redirected(PyObject *function)

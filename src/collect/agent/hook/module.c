@@ -534,7 +534,7 @@ static PyObject *digest(PyObject *self, PyObject *args)
         tc_digest(data, (size_t)size, dtype ? tc_digest_seed(dtype, shape, n) : 0));
 }
 
-static PyMethodDef methods[] = {
+static PyMethodDef module_methods[] = {
     {"add_api",        add_api,        METH_VARARGS, NULL},
     {"redirect",       redirect,       METH_VARARGS, NULL},
     {"redirect_item",  redirect_item,  METH_VARARGS, NULL},
@@ -582,7 +582,7 @@ static PyMethodDef methods[] = {
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_traincheck_agent", NULL, -1, methods, NULL, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_traincheck_agent", NULL, -1, module_methods, NULL, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__traincheck_agent(void)

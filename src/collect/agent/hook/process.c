@@ -50,12 +50,12 @@ static int64_t clock_ns(clockid_t clock)
     return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-static void *let_go(void)
+static void *release_gil(void)
 {
     return PyEval_SaveThread();
 }
 
-static void take_again(void *state)
+static void take_gil(void *state)
 {
     PyEval_RestoreThread(state);
 }
@@ -115,8 +115,8 @@ bool tc_process_open(const char *path, const char *record)
     struct tc_sink_config config = {
         .limit = process.config.buffer_size,
         .drop = process.config.drop,
-        .wait_begin = let_go,
-        .wait_end = take_again,
+        .wait_begin = release_gil,
+        .wait_end = take_gil,
         .serve = serve,
         .report = tell_board,
     };

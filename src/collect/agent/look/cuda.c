@@ -26,7 +26,7 @@
 #define TRY_AGAIN     64     /* of so many jobs that need new memory, after it was full */
 #define PATIENCE      100000 /* pauses of 100 us */
 
-enum state {
+enum device_state {
     UNKNOWN,
     GETTING_READY, /* by a thread that has let go of the interpreter's lock */
     READY,
@@ -34,7 +34,7 @@ enum state {
 };
 
 static struct {
-    enum state state;
+    enum device_state state;
     void *kernel;
     struct tc_cuda_job *idle;
     unsigned n_denied; /* jobs since its memory was full; 0: it is not */

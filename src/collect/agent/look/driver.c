@@ -218,7 +218,7 @@ bool tc_driver_open(int device)
                       tc_driver_ok(tc_driver.retain(&contexts[device], handle), TC_CALL_retain));
 }
 
-static bool take_place(int device, struct tc_entry *entry)
+static bool make_current(int device, struct tc_entry *entry)
 {
     if (!is_hip)
         return tc_driver_ok(tc_driver.push(contexts[device]), TC_CALL_push);
@@ -235,7 +235,7 @@ bool tc_driver_enter(int device, struct tc_entry *entry)
 {
     *entry = (struct tc_entry){CAPTURE_RELAXED, 0};
     exchange_capture_mode(&entry->mode);
-    if (take_place(device, entry))
+    if (make_current(device, entry))
         return true;
     exchange_capture_mode(&entry->mode);
     return false;

@@ -16,13 +16,13 @@
 #include "collect/agent/torch/modules.h"
 
 /* A module that a root holds, or calls. */
-struct place {
+struct module_place {
     int64_t root;
     char *path;
 };
 
 static TC_VEC(int64_t) roots; /* serials */
-static TC_VEC(struct place) places;
+static TC_VEC(struct module_place) module_places;
 static struct tc_map place_of; /* serial of a module to the index of its place */
 static struct tc_strbuf path;
 
@@ -107,24 +107,25 @@ PyObject *tc_roots_take_successor(struct tc_tracked *v)
     return tensor;
 }
 
-static const struct place *find_place(PyObject *module)
+static const struct module_place *find_module(PyObject *module)
 {
     uint64_t i;
 
-    return tc_map_get(&place_of, (uint64_t)tc_identity(module), &i) ? &places.items[i] : NULL;
+    return tc_map_get(&place_of, (uint64_t)tc_identity(module), &i) ? &module_places.items[i]
+                                                                    : NULL;
 }
 
 static void add_place(const struct walk *w, PyObject *module)
 {
-    struct place fresh = {.root = w->root};
+    struct module_place fresh = {.root = w->root};
     bool is_new;
     uint64_t *at = tc_map_at(&place_of, (uint64_t)tc_identity(module), &is_new);
 
     if (!is_new)
         return;
     fresh.path = tc_strdup(w->path->text);
-    *at = places.n;
-    tc_vec_push(&places, fresh);
+    *at = module_places.n;
+    tc_vec_push(&module_places, fresh);
 }
 
 static void walk_module(struct walk *w, PyObject *module, int depth)
@@ -253,12 +254,12 @@ static bool name_in_holder(PyObject *holder, PyObject *module)
 /* The path of a module by the innermost open call of one that holds it; else behind the root's. */
 static bool name_called(const struct tc_thread *thread, PyObject *module, int64_t *root)
 {
-    const struct place *place = NULL;
+    const struct module_place *place = NULL;
     bool found = false;
 
     for (size_t i = thread->stack.n; i > 0 && !found; i--) {
         PyObject *holder = thread->stack.items[i - 1].receiver;
-        const struct place *p = holder ? find_place(holder) : NULL;
+        const struct module_place *p = holder ? find_module(holder) : NULL;
 
         if (!p)
             continue;
@@ -282,7 +283,7 @@ void tc_roots_meet_called(const struct tc_thread *thread, PyObject *module)
 
     if (!tc_agent.track || tc_agent.is_skipped || thread->number != 0)
         return;
-    if (find_place(module)) /* as nearly all have one */
+    if (find_module(module)) /* as nearly all have one */
         return;
     parameter = first_parameter(module, 0);
     if (!parameter || !is_stranger(parameter))
@@ -293,9 +294,9 @@ void tc_roots_meet_called(const struct tc_thread *thread, PyObject *module)
 
 void tc_roots_reset(void)
 {
-    for (size_t i = 0; i < places.n; i++)
-        tc_free(places.items[i].path);
-    tc_vec_release(&places);
+    for (size_t i = 0; i < module_places.n; i++)
+        tc_free(module_places.items[i].path);
+    tc_vec_release(&module_places);
     tc_map_clear(&place_of);
     tc_vec_release(&roots);
 }

@@ -15,7 +15,7 @@
 #include "collect/agent/look/digest.h"
 #include "collect/agent/torch/torch.h"
 
-enum state {
+enum transfer_state {
     ON_ITS_WAY,
     HERE,
     LOST,
@@ -23,7 +23,7 @@ enum state {
 
 struct tc_transfer {
     atomic_uint n_holders;
-    _Atomic enum state state;
+    _Atomic enum transfer_state state;
     atomic_bool is_unsure; /* the driver could not say */
     const unsigned char *data;
     size_t size;
@@ -34,19 +34,19 @@ struct tc_transfer {
     struct tc_transfer *next; /* of those that nobody holds */
 };
 
-static atomic_size_t total;
+static atomic_size_t bytes_on_their_way;
 /* They are freed by the next thread that has the interpreter's lock. */
 static _Atomic(struct tc_transfer *) unheld;
 
 size_t tc_transfers_size(void)
 {
-    return atomic_load(&total);
+    return atomic_load(&bytes_on_their_way);
 }
 
 void tc_transfers_abandon(void)
 {
     atomic_store(&unheld, NULL);
-    atomic_store(&total, 0);
+    atomic_store(&bytes_on_their_way, 0);
     tc_cuda_abandon();
 }
 
@@ -63,7 +63,7 @@ void tc_transfer_let_go(struct tc_transfer *transfer)
 {
     if (!transfer || atomic_fetch_sub(&transfer->n_holders, 1) != 1)
         return;
-    atomic_fetch_sub(&total, transfer->size);
+    atomic_fetch_sub(&bytes_on_their_way, transfer->size);
     transfer->next = atomic_load(&unheld);
     while (!atomic_compare_exchange_weak(&unheld, &transfer->next, transfer))
         ;
@@ -134,7 +134,7 @@ bool tc_pieces_have_come(const struct tc_piece *pieces, size_t n)
 
 void tc_piece_give_up(const struct tc_piece *piece)
 {
-    enum state expected = ON_ITS_WAY;
+    enum transfer_state expected = ON_ITS_WAY;
 
     if (piece->transfer)
         atomic_compare_exchange_strong(&piece->transfer->state, &expected, LOST);
@@ -230,7 +230,7 @@ size_t tc_questions_add(struct tc_questions *questions, enum tc_what what, PyObj
 }
 
 static struct tc_transfer *add_transfer(struct tc_questions *questions, const void *data,
-                                        size_t size, enum state state)
+                                        size_t size, enum transfer_state state)
 {
     struct tc_transfer *transfer = tc_calloc(1, sizeof(*transfer));
 
@@ -238,7 +238,7 @@ static struct tc_transfer *add_transfer(struct tc_questions *questions, const vo
     atomic_init(&transfer->state, state);
     transfer->data = data;
     transfer->size = size;
-    atomic_fetch_add(&total, size);
+    atomic_fetch_add(&bytes_on_their_way, size);
     tc_vec_push(&questions->transfers, transfer);
     return transfer;
 }

@@ -48,7 +48,7 @@ static struct {
     int64_t serial, version;
     uint64_t address;
     enum tc_finite finite;
-} last;
+} last_asked;
 
 /* Only plain tensors: a subclass may answer with code of the user. */
 static bool read_plain(PyObject *value, struct tc_tensor *tensor)
@@ -138,7 +138,8 @@ static bool read_operand(const struct answer *a, PyObject *operand, struct tc_te
            read_plain(operand, tensor) && is_comparable(tensor, &a->tensor);
 }
 
-static void compare(struct answer *a, const char *where, const char *name, PyObject *operand)
+static void compare_with_result(struct answer *a, const char *where, const char *name,
+                                PyObject *operand)
 {
     struct tc_tensor tensor;
 
@@ -156,16 +157,16 @@ static void compare_all(struct answer *a, const struct tc_span *span)
     const struct tc_sig_param *param;
 
     if (span->receiver)
-        compare(a, "self", "", span->receiver);
+        compare_with_result(a, "self", "", span->receiver);
     for (size_t i = 0; i < args->n; i++)
         if ((param = tc_sig_at(span->sig, i)))
-            compare(a, "args.", param->shown, args->items[i]);
+            compare_with_result(a, "args.", param->shown, args->items[i]);
     for (Py_ssize_t i = 0; args->names && i < PyTuple_GET_SIZE(args->names); i++) {
         PyObject *name = PyTuple_GET_ITEM(args->names, i);
 
         param = tc_sig_named(span->sig, name);
-        compare(a, "args.", param ? param->shown : PyUnicode_AsUTF8(name),
-                args->items[args->n + (size_t)i]);
+        compare_with_result(a, "args.", param ? param->shown : PyUnicode_AsUTF8(name),
+                            args->items[args->n + (size_t)i]);
     }
     if (a->is_asked && a->is_elsewhere)
         tc_line_close_list();
@@ -193,19 +194,19 @@ static enum tc_finite finite_of(const struct answer *a, bool is_layer)
     uint64_t address;
 
     if (a->memory.n <= MAX_SMALL) {
-        last.serial = 0;
+        last_asked.serial = 0;
         return look_through(a);
     }
     serial = tc_identity_tensor(a->result);
     tc_tensor_version(a->result, &address, &version);
-    if (!is_layer || !serial || serial != last.serial || version != last.version ||
-        address != last.address) {
-        last.finite = look_through(a);
-        last.serial = serial;
-        last.version = version;
-        last.address = address;
+    if (!is_layer || !serial || serial != last_asked.serial || version != last_asked.version ||
+        address != last_asked.address) {
+        last_asked.finite = look_through(a);
+        last_asked.serial = serial;
+        last_asked.version = version;
+        last_asked.address = address;
     }
-    return last.finite;
+    return last_asked.finite;
 }
 
 static void write_finite(struct tc_strbuf *out, enum tc_finite finite)

@@ -45,17 +45,17 @@ static void add_scalars(struct tc_strbuf *out, PyObject *dict, bool is_module)
 
 /* ---- what was told of a dict ---- */
 
-#define N_TOLD   512
-#define MAX_TOLD 384
+#define N_TOLD        512
+#define MAX_DICT_TEXT 384
 
 struct told {
     const PyObject *dict; /* for comparison alone; NULL: none yet */
     uint64_t version;
     size_t size;
-    char text[MAX_TOLD];
+    char text[MAX_DICT_TEXT];
 };
 
-static struct told *place_of(const PyObject *dict)
+static struct told *told_place(const PyObject *dict)
 {
     static struct told *all[N_TOLD];
     struct told **told = &all[(uintptr_t)dict / 64 % N_TOLD];
@@ -66,7 +66,7 @@ static struct told *place_of(const PyObject *dict)
 }
 
 /* 0: not known. */
-static uint64_t version_of(PyObject *dict)
+static uint64_t dict_version(PyObject *dict)
 {
 #if PY_VERSION_HEX < 0x030D0000
 #    pragma GCC diagnostic push
@@ -79,10 +79,11 @@ static uint64_t version_of(PyObject *dict)
 #endif
 }
 
-static void keep(struct told *told, PyObject *dict, uint64_t version, const char *text, size_t size)
+static void keep_text_of_dict(struct told *told, PyObject *dict, uint64_t version, const char *text,
+                              size_t size)
 {
     told->dict = NULL;
-    if (!version || size > MAX_TOLD || tc_anew_always())
+    if (!version || size > MAX_DICT_TEXT || tc_anew_always())
         return;
     told->dict = dict;
     told->version = version;
@@ -99,8 +100,8 @@ static bool is_whole(PyObject *module, bool is_root)
 void tc_attrs_add(struct tc_strbuf *out, PyObject *dict, PyObject *module, bool is_root)
 {
     const size_t at = out->size;
-    const uint64_t version = dict ? version_of(dict) : 0;
-    struct told *told = version && !is_root ? place_of(dict) : NULL;
+    const uint64_t version = dict ? dict_version(dict) : 0;
+    struct told *told = version && !is_root ? told_place(dict) : NULL;
 
     if (told && told->dict == dict && told->version == version) {
         tc_strbuf_add(out, told->text, told->size);
@@ -110,5 +111,5 @@ void tc_attrs_add(struct tc_strbuf *out, PyObject *dict, PyObject *module, bool 
         add_mode(out, is_root ? tc_module_root_is_training(module) : tc_module_is_training(module));
     add_scalars(out, dict, module != NULL);
     if (told && is_whole(module, is_root))
-        keep(told, dict, version, out->text + at, out->size - at);
+        keep_text_of_dict(told, dict, version, out->text + at, out->size - at);
 }

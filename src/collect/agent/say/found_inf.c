@@ -23,8 +23,8 @@ static void add_member(struct tc_strbuf *out, bool any)
     tc_strbuf_adds(out, any ? ",\"found_inf\":true" : ",\"found_inf\":false");
 }
 
-static void fill(struct tc_strbuf *out, const struct tc_hole *hole, const char *text,
-                 const struct tc_piece *pieces)
+static void fill_found_inf(struct tc_strbuf *out, const struct tc_hole *hole, const char *text,
+                           const struct tc_piece *pieces)
 {
     const struct found_inf *f = hole->told;
     bool any = f->any;
@@ -66,7 +66,7 @@ static void ask_devices(const struct found_inf *f, PyObject *numbers, const bool
     struct found_inf *told = tc_malloc(sizeof(*told));
 
     *told = *f;
-    tc_line_open(fill, told);
+    tc_line_open(fill_found_inf, told);
     for (Py_ssize_t i = 0; i < n; i++)
         if (is_asked[i])
             tc_line_ask(TC_WHAT_BYTES, PyList_GET_ITEM(numbers, i), NULL);

@@ -155,8 +155,8 @@ void tc_line_close_list(void)
 
 /* ---- the end ---- */
 
-static void fill(struct tc_strbuf *out, const char *line, size_t size, const struct tc_hole *holes,
-                 size_t n_holes, const struct tc_piece *pieces)
+static void fill_holes(struct tc_strbuf *out, const char *line, size_t size,
+                       const struct tc_hole *holes, size_t n_holes, const struct tc_piece *pieces)
 {
     size_t at = 0;
 
@@ -169,7 +169,7 @@ static void fill(struct tc_strbuf *out, const char *line, size_t size, const str
 }
 
 /* A line whose answers are still to come. */
-struct late {
+struct late_line {
     struct tc_deferred head;
     struct tc_hole *holes;
     struct tc_piece *pieces;
@@ -177,19 +177,19 @@ struct late {
     char text[];
 };
 
-static void run_late(struct tc_deferred *self)
+static void run_late_line(struct tc_deferred *self)
 {
     static struct tc_strbuf filled; /* the queue's lock is held */
-    const struct late *l = (const struct late *)(void *)self;
+    const struct late_line *l = (const struct late_line *)(void *)self;
 
     tc_strbuf_reset(&filled);
-    fill(&filled, l->text, l->size, l->holes, l->n_holes, l->pieces);
+    fill_holes(&filled, l->text, l->size, l->holes, l->n_holes, l->pieces);
     tc_sink_put_late(filled.text, filled.size, l->step_at);
 }
 
-static void free_late(struct tc_deferred *self)
+static void free_late_line(struct tc_deferred *self)
 {
-    struct late *l = (struct late *)(void *)self;
+    struct late_line *l = (struct late_line *)(void *)self;
 
     for (size_t i = 0; i < l->n_holes; i++)
         tc_free(l->holes[i].told);
@@ -209,10 +209,11 @@ static void put_later(const struct tc_strbuf *line, struct tc_holes *holes, size
     const size_t n_pieces = holes->questions.pieces.n;
     const size_t of_holes = holes->all.n * sizeof(struct tc_hole);
     const size_t of_pieces = n_pieces * sizeof(struct tc_piece);
-    struct late *l = tc_calloc(1, sizeof(*l) + line->size);
+    struct late_line *l = tc_calloc(1, sizeof(*l) + line->size);
 
-    l->head = (struct tc_deferred){
-        .run = run_late, .free = free_late, .size = sizeof(*l) + line->size + of_holes + of_pieces};
+    l->head = (struct tc_deferred){.run = run_late_line,
+                                   .free = free_late_line,
+                                   .size = sizeof(*l) + line->size + of_holes + of_pieces};
     l->holes = copy(holes->all.items, of_holes);
     l->n_holes = holes->all.n;
     l->pieces = copy(holes->questions.pieces.items, of_pieces);
@@ -239,8 +240,8 @@ void tc_line_end(struct tc_thread *thread, size_t step_at)
     if (tc_queue_is_idle() &&
         tc_pieces_have_come(holes->questions.pieces.items, holes->questions.pieces.n)) {
         tc_strbuf_reset(&holes->filled);
-        fill(&holes->filled, thread->line.text, thread->line.size, holes->all.items, holes->all.n,
-             holes->questions.pieces.items);
+        fill_holes(&holes->filled, thread->line.text, thread->line.size, holes->all.items,
+                   holes->all.n, holes->questions.pieces.items);
         tc_sink_put(holes->filled.text, holes->filled.size, step_at);
     } else {
         put_later(&thread->line, holes, step_at);

@@ -87,7 +87,7 @@ static int64_t version_of(PyObject *value)
     return version;
 }
 
-static bool is_of(const struct tc_number_seen *seen, PyObject *key)
+static bool has_key(const struct tc_number_seen *seen, PyObject *key)
 {
     return seen->key == key || PyUnicode_Compare(seen->key, key) == 0;
 }
@@ -100,7 +100,7 @@ static struct tc_number_seen *find_number(struct tc_numbers *numbers, PyObject *
     if (numbers->next < numbers->all.n && numbers->all.items[numbers->next].key == key)
         return &numbers->all.items[numbers->next++];
     for (size_t i = 0; i < numbers->all.n; i++) {
-        if (is_of(&numbers->all.items[i], key)) {
+        if (has_key(&numbers->all.items[i], key)) {
             numbers->next = i + 1;
             return &numbers->all.items[i];
         }

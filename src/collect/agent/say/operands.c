@@ -143,29 +143,29 @@ static void ask_pairs(struct tc_strbuf *out, const struct tc_operands *operands,
 }
 
 /* What was told last of operands of these names, of which the same was found. */
-#define N_TOLD    64
-#define MAX_KEY   112
-#define MAX_TEXT  128
-#define MAX_FOUND 16
+#define N_TOLD_PAIRS   64
+#define MAX_KEY        112
+#define MAX_PAIRS_TEXT 128
+#define MAX_FOUND      16
 
-struct told {
+struct told_pairs {
     size_t n_names, n_found, size; /* n_found 0: none yet */
     unsigned char found[MAX_FOUND];
-    char names[MAX_KEY], text[MAX_TEXT];
+    char names[MAX_KEY], text[MAX_PAIRS_TEXT];
 };
 
-static struct told *told_of(const struct tc_operands *operands, const unsigned char *found,
-                            size_t n_found)
+static struct told_pairs *told_of(const struct tc_operands *operands, const unsigned char *found,
+                                  size_t n_found)
 {
-    static struct told all[N_TOLD];
+    static struct told_pairs all[N_TOLD_PAIRS];
     size_t hash = operands->n_names;
 
     for (size_t i = 0; i < n_found; i++)
         hash = hash * 5 + found[i];
-    return &all[(hash ^ hash >> 6) % N_TOLD];
+    return &all[(hash ^ hash >> 6) % N_TOLD_PAIRS];
 }
 
-static bool is_told(const struct told *told, const struct tc_operands *operands,
+static bool is_told(const struct told_pairs *told, const struct tc_operands *operands,
                     const unsigned char *found, size_t n_found)
 {
     return told->n_found == n_found && told->n_names == operands->n_names &&
@@ -173,10 +173,11 @@ static bool is_told(const struct told *told, const struct tc_operands *operands,
            memcmp(told->names, operands->names, operands->n_names) == 0;
 }
 
-static void keep_told(struct told *told, const struct tc_operands *operands,
+static void keep_told(struct told_pairs *told, const struct tc_operands *operands,
                       const unsigned char *found, size_t n_found, const char *text, size_t size)
 {
-    if (n_found > MAX_FOUND || operands->n_names > MAX_KEY || size > MAX_TEXT || tc_anew_always())
+    if (n_found > MAX_FOUND || operands->n_names > MAX_KEY || size > MAX_PAIRS_TEXT ||
+        tc_anew_always())
         return;
     told->n_found = n_found;
     told->n_names = operands->n_names;
@@ -195,7 +196,7 @@ static bool has(const unsigned char *found, size_t n, enum relation wanted)
 static void add_found(struct tc_strbuf *out, const struct tc_operands *operands,
                       const unsigned char *found, size_t n)
 {
-    struct told *told = told_of(operands, found, n);
+    struct told_pairs *told = told_of(operands, found, n);
     const size_t at = out->size;
 
     if (is_told(told, operands, found, n)) {

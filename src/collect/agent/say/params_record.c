@@ -19,7 +19,7 @@ struct params {
     size_t n;
 };
 
-static void add_param(PyObject *param, size_t group, size_t i, void *context)
+static void add_param_record(PyObject *param, size_t group, size_t i, void *context)
 {
     struct params *p = context;
     const struct tc_tracked *v = tc_tracked_find(tc_identity_tensor(param));
@@ -106,7 +106,7 @@ void tc_params_add(struct tc_strbuf *out, PyObject *optimizer, bool with_unclear
     if (!tc_agent.track || !tc_owned_is_shown(optimizer))
         return;
     tc_strbuf_adds(out, ",\"params\":[");
-    tc_owned_each(optimizer, add_param, &p);
+    tc_owned_each(optimizer, add_param_record, &p);
     tc_strbuf_addc(out, ']');
     if (!with_uncleared)
         return;

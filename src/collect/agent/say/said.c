@@ -14,7 +14,7 @@
 #include "collect/agent/torch/identity.h"
 
 #define N_SAID   64
-#define MAX_TEXT 256
+#define MAX_SAID 256
 
 struct said {
     const PyObject *tensor; /* for comparison alone; NULL: none yet */
@@ -25,7 +25,7 @@ struct said {
     struct tc_layout_print print; /* impl NULL: it has none */
     struct tc_content_taken content;
     size_t size;
-    char text[MAX_TEXT];
+    char text[MAX_SAID];
 };
 
 static struct said all[N_SAID];
@@ -78,7 +78,7 @@ void tc_said_keep(PyObject *tensor, int64_t serial, const struct tc_tensor *as,
 {
     struct said *said = place_of(tensor);
 
-    if (size > MAX_TEXT || tc_anew_always())
+    if (size > MAX_SAID || tc_anew_always())
         return;
     said->tensor = NULL;
     if (!tc_content_take(as, &said->content))

@@ -29,7 +29,7 @@ static PyObject *value_of(PyFrameObject *frame, PyObject *name)
     return value;
 }
 
-static bool add_names(PyObject *scope, PyFrameObject *frame, PyObject *names)
+static bool add_local_names(PyObject *scope, PyFrameObject *frame, PyObject *names)
 {
     bool is_done = names != NULL;
 
@@ -44,9 +44,9 @@ static bool add_names(PyObject *scope, PyFrameObject *frame, PyObject *names)
 
 static bool add_variables(PyObject *scope, PyFrameObject *frame, PyCodeObject *code)
 {
-    return add_names(scope, frame, PyCode_GetVarnames(code)) &&
-           add_names(scope, frame, PyCode_GetCellvars(code)) &&
-           add_names(scope, frame, PyCode_GetFreevars(code));
+    return add_local_names(scope, frame, PyCode_GetVarnames(code)) &&
+           add_local_names(scope, frame, PyCode_GetCellvars(code)) &&
+           add_local_names(scope, frame, PyCode_GetFreevars(code));
 }
 #else
 /* names[i] stands for values[i], or for what is in that cell. */

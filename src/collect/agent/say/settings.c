@@ -208,7 +208,7 @@ struct group_news {
     bool tells_idle, is_idle;
 };
 
-static void add_name(struct tc_strbuf *out, const struct owner *o, size_t index)
+static void add_setting_name(struct tc_strbuf *out, const struct owner *o, size_t index)
 {
     struct tc_strbuf name = TC_STRBUF_INIT;
 
@@ -221,12 +221,12 @@ static void add_name(struct tc_strbuf *out, const struct owner *o, size_t index)
     tc_strbuf_release(&name);
 }
 
-static void render(const struct settings_look *look, const struct owner *o, size_t index,
-                   struct group_news *news)
+static void render_news(const struct settings_look *look, const struct owner *o, size_t index,
+                        struct group_news *news)
 {
     tc_strbuf_addf(&news->begin, "{\"type\":\"var\",\"var\":%lld,\"t\":%lld",
                    (long long)news->serial, (long long)tc_agent_now());
-    add_name(&news->name, o, index);
+    add_setting_name(&news->name, o, index);
     tc_line_add_step(look->thread, &news->rest);
     news->step_at = look->thread->step_at;
     if (look->cause)
@@ -347,7 +347,7 @@ static void look_at(struct settings_look *look, const struct owner *o, size_t in
     news->numbers = numbers;
     news->tells_idle = o->is_idle != g->is_idle;
     news->is_idle = g->is_idle = o->is_idle;
-    render(look, o, index, news);
+    render_news(look, o, index, news);
     tc_vec_push(&look->all, news);
 }
 

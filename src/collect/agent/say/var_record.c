@@ -156,7 +156,7 @@ static char *extra_of(PyObject *tensor, const char *placement)
     return out.size ? tc_strbuf_take(&out) : NULL;
 }
 
-static void add_owner(struct tc_strbuf *out, const struct tc_tracked *v)
+static void add_owning_module(struct tc_strbuf *out, const struct tc_tracked *v)
 {
     const struct tc_class *class = tc_class_of(Py_TYPE(tc_ref_get(v->owner)));
 
@@ -172,7 +172,7 @@ static void add_rest(struct tc_strbuf *out, const struct tc_tracked *v, const st
     add_form(out, s, old);
     add_flags(out, s, old);
     if (tc_ref_get(v->owner) && (!old || v->renamed))
-        add_owner(out, v);
+        add_owning_module(out, v);
 }
 
 static void add_begin(struct tc_thread *thread, struct tc_strbuf *out, const struct tc_tracked *v,

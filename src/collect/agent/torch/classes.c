@@ -12,7 +12,7 @@
 
 #include "base/map.h"
 
-#define N_LAST 64
+#define N_LAST_TYPES 64
 
 static TC_VEC(struct tc_api *) apis;
 static struct tc_map classes; /* address of the type to struct tc_class */
@@ -121,8 +121,8 @@ static bool is_of(const struct tc_class *class, PyTypeObject *type)
 
 struct tc_class *tc_class_of(PyTypeObject *type)
 {
-    static struct tc_class *last[N_LAST]; /* few types make up most calls */
-    struct tc_class **place = &last[(uintptr_t)type / 64 % N_LAST], *class;
+    static struct tc_class *last[N_LAST_TYPES]; /* few types make up most calls */
+    struct tc_class **place = &last[(uintptr_t)type / 64 % N_LAST_TYPES], *class;
 
     if (is_of(*place, type))
         return *place;

@@ -19,7 +19,7 @@
 static struct {
     bool is_known;
     size_t strong, weak; /* halves of words before them */
-} at;
+} counts_at;
 
 static uint32_t *half_at(uint64_t object, size_t i)
 {
@@ -83,10 +83,10 @@ static bool find_weak(PyObject *storage, uint64_t address)
     for (int i = 0; is_found && i < N_WEAK; i++)
         is_found = call(storage, "_weak_ref");
     after = look_at(address);
-    is_found = is_found && find_risen(&before, &after, N_WEAK, &at.weak);
+    is_found = is_found && find_risen(&before, &after, N_WEAK, &counts_at.weak);
     for (int i = 0; is_found && i < N_WEAK; i++)
         is_found = let_go(storage, address);
-    return is_found && *half_at(address, at.weak) == before.halves[at.weak];
+    return is_found && *half_at(address, counts_at.weak) == before.halves[counts_at.weak];
 }
 
 static bool find_strong(PyObject *tensor, uint64_t address)
@@ -100,17 +100,18 @@ static bool find_strong(PyObject *tensor, uint64_t address)
     after = look_at(address);
     for (int i = 0; i < N_STRONG; i++)
         Py_XDECREF(views[i]);
-    return find_risen(&before, &after, N_STRONG, &at.strong) &&
-           *half_at(address, at.strong) == before.halves[at.strong];
+    return find_risen(&before, &after, N_STRONG, &counts_at.strong) &&
+           *half_at(address, counts_at.strong) == before.halves[counts_at.strong];
 }
 
 static bool is_right(PyObject *storage, uint64_t address)
 {
-    const uint32_t before = *half_at(address, at.weak);
+    const uint32_t before = *half_at(address, counts_at.weak);
 
-    at.is_known = true;
-    return at.strong != at.weak && tc_counts_hold(address) && let_go(storage, address) &&
-           *half_at(address, at.weak) == before && tc_counts_are_over(address) == TC_ANSWER_NO;
+    counts_at.is_known = true;
+    return counts_at.strong != counts_at.weak && tc_counts_hold(address) &&
+           let_go(storage, address) && *half_at(address, counts_at.weak) == before &&
+           tc_counts_are_over(address) == TC_ANSWER_NO;
 }
 
 bool tc_counts_find(PyObject *tensor)
@@ -119,27 +120,27 @@ bool tc_counts_find(PyObject *tensor)
     PyObject *number = tc_optional(storage, "_cdata");
     const uint64_t address = number ? (uint64_t)(uintptr_t)PyLong_AsVoidPtr(number) : 0;
 
-    at.is_known = address && find_weak(storage, address) && find_strong(tensor, address) &&
-                  is_right(storage, address);
+    counts_at.is_known = address && find_weak(storage, address) && find_strong(tensor, address) &&
+                         is_right(storage, address);
     Py_XDECREF(number);
     Py_XDECREF(storage);
     PyErr_Clear();
-    return at.is_known;
+    return counts_at.is_known;
 }
 
 /* ---- counting, while threads of torch count, too ---- */
 
 bool tc_counts_hold(uint64_t storage)
 {
-    if (at.is_known)
-        __atomic_fetch_add(half_at(storage, at.weak), 1, __ATOMIC_RELAXED);
-    return at.is_known;
+    if (counts_at.is_known)
+        __atomic_fetch_add(half_at(storage, counts_at.weak), 1, __ATOMIC_RELAXED);
+    return counts_at.is_known;
 }
 
 enum tc_answer tc_counts_are_over(uint64_t storage)
 {
-    if (!at.is_known)
+    if (!counts_at.is_known)
         return TC_ANSWER_UNKNOWN;
-    return __atomic_load_n(half_at(storage, at.strong), __ATOMIC_ACQUIRE) ? TC_ANSWER_NO
-                                                                          : TC_ANSWER_YES;
+    return __atomic_load_n(half_at(storage, counts_at.strong), __ATOMIC_ACQUIRE) ? TC_ANSWER_NO
+                                                                                 : TC_ANSWER_YES;
 }

@@ -24,7 +24,7 @@ struct known {
 #define MIN_SWEPT 4096
 
 static struct tc_map by_address;
-static TC_VEC(struct known) known;
+static TC_VEC(struct known) objects;
 static size_t sweep_at = MIN_SWEPT;
 
 static int64_t last_serial;
@@ -47,18 +47,18 @@ static void drop_dead(void)
 
     tc_map_clear(&by_address);
     memset(last, 0, sizeof(last));
-    for (size_t i = 0; i < known.n; i++) {
-        struct known *k = &known.items[i];
+    for (size_t i = 0; i < objects.n; i++) {
+        struct known *k = &objects.items[i];
         PyObject *object = tc_ref_get(k->ref);
 
         if (object) {
             tc_map_put(&by_address, (uint64_t)(uintptr_t)object, n);
-            known.items[n++] = *k;
+            objects.items[n++] = *k;
         } else {
             Py_XDECREF(k->ref);
         }
     }
-    known.n = n;
+    objects.n = n;
     sweep_at = 2 * n > MIN_SWEPT ? 2 * n : MIN_SWEPT;
 }
 
@@ -66,11 +66,11 @@ static uint64_t add_known(PyObject *object)
 {
     struct known fresh = {0};
 
-    if (known.n >= sweep_at)
+    if (objects.n >= sweep_at)
         drop_dead();
-    tc_map_put(&by_address, (uint64_t)(uintptr_t)object, known.n);
-    tc_vec_push(&known, fresh);
-    return known.n - 1;
+    tc_map_put(&by_address, (uint64_t)(uintptr_t)object, objects.n);
+    tc_vec_push(&objects, fresh);
+    return objects.n - 1;
 }
 
 /* The place in `known` of what is, or was, at the address. */
@@ -91,7 +91,7 @@ static size_t place_of(PyObject *object)
 static struct known *find_known(PyObject *object)
 {
     const size_t i = place_of(object);
-    struct known *k = &known.items[i];
+    struct known *k = &objects.items[i];
     PyObject *ref;
 
     if (k->ref && tc_ref_get(k->ref) == object)
@@ -174,10 +174,10 @@ int64_t tc_identity_forget(PyObject *object)
 
     if (!tc_map_get(&by_address, (uint64_t)(uintptr_t)object, &i))
         return 0;
-    if (tc_ref_get(known.items[i].ref) != object)
+    if (tc_ref_get(objects.items[i].ref) != object)
         return 0;
-    serial = known.items[i].serial;
-    Py_CLEAR(known.items[i].ref);
+    serial = objects.items[i].serial;
+    Py_CLEAR(objects.items[i].ref);
     return serial;
 }
 

@@ -43,7 +43,7 @@ static struct {
     size_t grad_fn;         /* of an AutogradMeta */
     size_t flag;      /* the byte of it that says whether a leaf wants a gradient, 0: unknown */
     size_t n_printed; /* words from dims to those of the kind, 0: the offset lies elsewhere */
-} at;
+} words_at;
 
 struct kind {
     uint64_t words[2]; /* all zero: none */
@@ -73,8 +73,8 @@ static const void *pointer_at(const void *object, size_t i)
 
 static void read_kind(const void *impl, uint64_t words[2])
 {
-    words[0] = word_of(impl, at.n + 1);
-    words[1] = word_of(impl, at.n + 2);
+    words[0] = word_of(impl, words_at.n + 1);
+    words[1] = word_of(impl, words_at.n + 2);
 }
 
 /* Of what operator new gave. */
@@ -144,7 +144,7 @@ static bool are_dims_at(const struct sample *s, size_t i)
 /* What has a grad_fn has autograd's data, and what never saw autograd has none. */
 static bool is_autograd_at(const struct sample *s, size_t i)
 {
-    return i < n_words(s->tensor) && i != at.storage &&
+    return i < n_words(s->tensor) && i != words_at.storage &&
            (word_of_tensor(s, i) != 0) == (s->grad_fn != 0);
 }
 
@@ -161,7 +161,7 @@ static bool is_block(uint64_t word)
 
 static bool is_grad_fn_at(const struct sample *s, size_t i)
 {
-    const uint64_t autograd = word_of_tensor(s, at.autograd);
+    const uint64_t autograd = word_of_tensor(s, words_at.autograd);
 
     if (!autograd)
         return true;
@@ -173,8 +173,8 @@ static bool is_grad_fn_at(const struct sample *s, size_t i)
 static bool is_flag_at(PyObject *tensors, Py_ssize_t n_yes, size_t i)
 {
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(tensors); k++) {
-        const void *impl = pointer_at(PyTuple_GET_ITEM(tensors, k), at.tensor);
-        const uint64_t autograd = word_of(impl, at.autograd);
+        const void *impl = pointer_at(PyTuple_GET_ITEM(tensors, k), words_at.tensor);
+        const uint64_t autograd = word_of(impl, words_at.autograd);
 
         if (!is_block(autograd) || i >= n_words(autograd) * sizeof(uint64_t) ||
             *((const unsigned char *)(uintptr_t)autograd + i) != (k < n_yes))
@@ -211,14 +211,14 @@ static bool find_place(const struct sample *samples, size_t n, is_at_fn *is_at, 
 
 static bool find_all(const struct sample *samples, size_t n)
 {
-    return find_place(samples, n, is_tensor_at, &at.tensor) &&
-           find_place(samples, n, is_storage_at, &at.storage) &&
-           find_place(samples, n, is_offset_at, &at.offset) &&
-           find_place(samples, n, is_number_at, &at.n) &&
-           find_place(samples, n, are_dims_at, &at.dims) &&
-           find_place(samples, n, is_data_at, &at.data) &&
-           find_place(samples, n, is_autograd_at, &at.autograd) &&
-           find_place(samples, n, is_grad_fn_at, &at.grad_fn);
+    return find_place(samples, n, is_tensor_at, &words_at.tensor) &&
+           find_place(samples, n, is_storage_at, &words_at.storage) &&
+           find_place(samples, n, is_offset_at, &words_at.offset) &&
+           find_place(samples, n, is_number_at, &words_at.n) &&
+           find_place(samples, n, are_dims_at, &words_at.dims) &&
+           find_place(samples, n, is_data_at, &words_at.data) &&
+           find_place(samples, n, is_autograd_at, &words_at.autograd) &&
+           find_place(samples, n, is_grad_fn_at, &words_at.grad_fn);
 }
 
 /* ---- samples ---- */
@@ -266,7 +266,7 @@ static bool are_unlike(PyObject *tensors)
     const Py_ssize_t n = PyTuple_GET_SIZE(tensors);
 
     for (Py_ssize_t i = 0; i < n && n <= MAX_SAMPLES; i++) {
-        read_kind(pointer_at(PyTuple_GET_ITEM(tensors, i), at.tensor), words[i]);
+        read_kind(pointer_at(PyTuple_GET_ITEM(tensors, i), words_at.tensor), words[i]);
         for (Py_ssize_t k = 0; k < i; k++)
             if (memcmp(words[i], words[k], sizeof(words[i])) == 0)
                 return false;
@@ -276,9 +276,11 @@ static bool are_unlike(PyObject *tensors)
 
 static size_t n_printed(void)
 {
-    const bool is_printed = at.dims <= at.offset && at.offset < at.n;
+    const bool is_printed = words_at.dims <= words_at.offset && words_at.offset < words_at.n;
 
-    return is_printed && at.n + 3 - at.dims <= TC_LAYOUT_WORDS ? at.n + 3 - at.dims : 0;
+    return is_printed && words_at.n + 3 - words_at.dims <= TC_LAYOUT_WORDS
+               ? words_at.n + 3 - words_at.dims
+               : 0;
 }
 
 bool tc_layout_find(PyObject *told, PyObject *unlike)
@@ -286,23 +288,23 @@ bool tc_layout_find(PyObject *told, PyObject *unlike)
     struct sample samples[MAX_SAMPLES];
 
     memset(kinds, 0, sizeof(kinds));
-    at.is_known = take_samples(told, samples) &&
-                  find_all(samples, (size_t)PyTuple_GET_SIZE(told)) && are_unlike(unlike);
-    at.n_printed = at.is_known ? n_printed() : 0;
-    return at.is_known;
+    words_at.is_known = take_samples(told, samples) &&
+                        find_all(samples, (size_t)PyTuple_GET_SIZE(told)) && are_unlike(unlike);
+    words_at.n_printed = words_at.is_known ? n_printed() : 0;
+    return words_at.is_known;
 }
 
 bool tc_layout_find_flag(PyObject *tensors, Py_ssize_t n_yes)
 {
     size_t n = 0, flag = 0;
 
-    at.flag = 0;
-    for (size_t i = 1; at.is_known && i < MAX_WORDS * sizeof(uint64_t); i++)
+    words_at.flag = 0;
+    for (size_t i = 1; words_at.is_known && i < MAX_WORDS * sizeof(uint64_t); i++)
         if (is_flag_at(tensors, n_yes, i)) {
             flag = i;
             n++;
         }
-    at.flag = n == 1 ? flag : 0;
+    words_at.flag = n == 1 ? flag : 0;
     return n == 1;
 }
 
@@ -310,7 +312,7 @@ bool tc_layout_find_flag(PyObject *tensors, Py_ssize_t n_yes)
 
 static const void *impl_of(PyObject *tensor)
 {
-    return at.is_known ? pointer_at(tensor, at.tensor) : NULL;
+    return words_at.is_known ? pointer_at(tensor, words_at.tensor) : NULL;
 }
 
 static struct kind *slot_of(const uint64_t words[2])
@@ -332,9 +334,9 @@ static const struct kind *kind_of(const void *impl)
 
 static void read_dims(const void *impl, struct tc_dlpack_view *out)
 {
-    const char *sizes = (const char *)impl + (at.dims + 1) * sizeof(uint64_t);
+    const char *sizes = (const char *)impl + (words_at.dims + 1) * sizeof(uint64_t);
 
-    out->n_dims = (size_t)word_of(impl, at.dims);
+    out->n_dims = (size_t)word_of(impl, words_at.dims);
     if (out->n_dims > N_INLINE)
         sizes = pointer_at(sizes, 0);
     out->shape = (const int64_t *)(const void *)sizes;
@@ -344,37 +346,38 @@ static void read_dims(const void *impl, struct tc_dlpack_view *out)
 /* The grad_fn of a view that was written to is made when torch is asked: none is no answer. */
 static enum tc_answer has_grad_fn(const void *impl)
 {
-    const void *autograd = pointer_at(impl, at.autograd);
+    const void *autograd = pointer_at(impl, words_at.autograd);
 
     if (!autograd)
         return TC_ANSWER_NO;
-    return word_of(autograd, at.grad_fn) ? TC_ANSWER_YES : TC_ANSWER_UNKNOWN;
+    return word_of(autograd, words_at.grad_fn) ? TC_ANSWER_YES : TC_ANSWER_UNKNOWN;
 }
 
 /* Where the flag says no it may be a view, which wants what its base wants. */
-static enum tc_answer requires_grad(const void *impl)
+static enum tc_answer impl_requires_grad(const void *impl)
 {
     const enum tc_answer has = has_grad_fn(impl);
-    const unsigned char *autograd = pointer_at(impl, at.autograd);
+    const unsigned char *autograd = pointer_at(impl, words_at.autograd);
 
-    return has == TC_ANSWER_UNKNOWN && at.flag && autograd[at.flag] ? TC_ANSWER_YES : has;
+    return has == TC_ANSWER_UNKNOWN && words_at.flag && autograd[words_at.flag] ? TC_ANSWER_YES
+                                                                                : has;
 }
 
 /* Of what is empty, or has no memory, torch says what it likes. */
-static bool read_view(const void *impl, const struct kind *kind, struct tc_dlpack_view *out)
+static bool read_view_of_impl(const void *impl, const struct kind *kind, struct tc_dlpack_view *out)
 {
-    const void *storage = pointer_at(impl, at.storage);
-    const char *data = storage ? pointer_at(storage, at.data) : NULL;
+    const void *storage = pointer_at(impl, words_at.storage);
+    const char *data = storage ? pointer_at(storage, words_at.data) : NULL;
 
-    if (!data || !word_of(impl, at.n))
+    if (!data || !word_of(impl, words_at.n))
         return false;
     read_dims(impl, out);
-    out->data = data + (int64_t)word_of(impl, at.offset) * (int64_t)kind->item_size;
+    out->data = data + (int64_t)word_of(impl, words_at.offset) * (int64_t)kind->item_size;
     out->type = kind->type;
     out->on_cpu = kind->on_cpu;
     out->is_literal = kind->is_literal;
     out->cuda = kind->cuda;
-    out->requires_grad = requires_grad(impl);
+    out->requires_grad = impl_requires_grad(impl);
     return true;
 }
 
@@ -383,7 +386,7 @@ bool tc_layout_view(PyObject *tensor, struct tc_dlpack_view *out)
     const void *impl = impl_of(tensor);
     const struct kind *kind = impl ? kind_of(impl) : NULL;
 
-    return kind && read_view(impl, kind, out);
+    return kind && read_view_of_impl(impl, kind, out);
 }
 
 bool tc_layout_take(PyObject *tensor, struct tc_layout_print *out)
@@ -391,16 +394,16 @@ bool tc_layout_take(PyObject *tensor, struct tc_layout_print *out)
     const void *impl = impl_of(tensor);
     enum tc_answer grad;
 
-    if (!impl || !at.n_printed || !kind_of(impl) || word_of(impl, at.dims) > N_INLINE ||
-        !pointer_at(impl, at.storage))
+    if (!impl || !words_at.n_printed || !kind_of(impl) || word_of(impl, words_at.dims) > N_INLINE ||
+        !pointer_at(impl, words_at.storage))
         return false;
-    grad = requires_grad(impl);
+    grad = impl_requires_grad(impl);
     out->impl = impl;
-    out->storage = pointer_at(impl, at.storage);
-    out->data = pointer_at(out->storage, at.data);
+    out->storage = pointer_at(impl, words_at.storage);
+    out->data = pointer_at(out->storage, words_at.data);
     out->requires_grad = grad;
-    memcpy(out->words, (const char *)impl + at.dims * sizeof(uint64_t),
-           at.n_printed * sizeof(uint64_t));
+    memcpy(out->words, (const char *)impl + words_at.dims * sizeof(uint64_t),
+           words_at.n_printed * sizeof(uint64_t));
     return grad != TC_ANSWER_UNKNOWN && out->data;
 }
 
@@ -408,23 +411,23 @@ bool tc_layout_is_as(PyObject *tensor, const struct tc_layout_print *print)
 {
     const void *impl = impl_of(tensor);
 
-    return impl && impl == print->impl && pointer_at(impl, at.storage) == print->storage &&
-           pointer_at(print->storage, at.data) == print->data &&
-           memcmp((const char *)impl + at.dims * sizeof(uint64_t), print->words,
-                  at.n_printed * sizeof(uint64_t)) == 0 &&
-           requires_grad(impl) == print->requires_grad;
+    return impl && impl == print->impl && pointer_at(impl, words_at.storage) == print->storage &&
+           pointer_at(print->storage, words_at.data) == print->data &&
+           memcmp((const char *)impl + words_at.dims * sizeof(uint64_t), print->words,
+                  words_at.n_printed * sizeof(uint64_t)) == 0 &&
+           impl_requires_grad(impl) == print->requires_grad;
 }
 
 bool tc_layout_is_like(const struct tc_layout_print *a, const struct tc_layout_print *b)
 {
     return a->requires_grad == b->requires_grad &&
-           memcmp(a->words, b->words, at.n_printed * sizeof(uint64_t)) == 0;
+           memcmp(a->words, b->words, words_at.n_printed * sizeof(uint64_t)) == 0;
 }
 
 /* Of the sizes, the number of elements and the kind. */
 uint64_t tc_layout_hash(const struct tc_layout_print *print)
 {
-    const uint64_t *end = print->words + at.n_printed;
+    const uint64_t *end = print->words + words_at.n_printed;
     const uint64_t of_kind = end[-3] ^ end[-2] ^ end[-1] << 7 ^ print->requires_grad;
 
     return tc_hash_mix(of_kind, print->words[1], print->words[2] ^ print->words[3] << 32);
@@ -460,10 +463,11 @@ void tc_layout_meet(PyObject *tensor, const struct tc_dlpack_view *view)
                         .on_cpu = view->on_cpu,
                         .cuda = view->cuda};
 
-    if (!impl || bits % 8 || !read_view(impl, &kind, &read))
+    if (!impl || bits % 8 || !read_view_of_impl(impl, &kind, &read))
         return;
     read_kind(impl, kind.words);
-    at.is_known = is_same(&read, view); /* before torch is asked anything: it may change then */
+    words_at.is_known =
+        is_same(&read, view); /* before torch is asked anything: it may change then */
     kind.is_literal = !is_method_told(tensor, TC_ATTRIBUTE_is_conj) &&
                       !is_method_told(tensor, TC_ATTRIBUTE_is_neg);
     *slot_of(kind.words) = kind;
@@ -483,7 +487,7 @@ enum tc_answer tc_layout_requires_grad(PyObject *tensor)
 {
     const void *impl = impl_of(tensor);
 
-    return impl && kind_of(impl) ? requires_grad(impl) : TC_ANSWER_UNKNOWN;
+    return impl && kind_of(impl) ? impl_requires_grad(impl) : TC_ANSWER_UNKNOWN;
 }
 
 enum tc_answer tc_layout_is_leaf(PyObject *tensor)
@@ -500,8 +504,8 @@ bool tc_layout_piece(PyObject *tensor, struct tc_layout_piece *out)
 
     if (!impl || !kind_of(impl))
         return false;
-    out->storage = word_of(impl, at.storage);
-    out->offset = (int64_t)word_of(impl, at.offset);
-    out->n = (int64_t)word_of(impl, at.n);
+    out->storage = word_of(impl, words_at.storage);
+    out->offset = (int64_t)word_of(impl, words_at.offset);
+    out->n = (int64_t)word_of(impl, words_at.n);
     return true;
 }

@@ -16,7 +16,7 @@
 #include "collect/agent/torch/tensor.h"
 
 /* From so many on, those that are over are let go now and then. */
-#define MIN_SWEPT 1024
+#define MIN_SWEPT_STORAGES 1024
 
 /* What some tensor showed of a storage. Most storages show one piece. */
 struct storage {
@@ -27,21 +27,21 @@ struct storage {
 
 static struct {
     PyObject *is_over, *let_go; /* of torch.UntypedStorage, by address; NULL: no storage is known */
-} ask;
+} untyped_storage;
 
 /* A storage stands at the first free place from that of its address on; half of them are free. */
 static struct {
     struct storage *places;
     size_t n, cap; /* a power of two */
 } all;
-static size_t sweep_at; /* storages */
+static size_t sweep_storages_at; /* storages */
 
 void tc_storages_init(PyObject *torch)
 {
     PyObject *type = tc_optional(torch, "UntypedStorage");
 
-    ask.is_over = tc_optional(type, "_expired");
-    ask.let_go = tc_optional(type, "_free_weak_ref");
+    untyped_storage.is_over = tc_optional(type, "_expired");
+    untyped_storage.let_go = tc_optional(type, "_free_weak_ref");
     Py_XDECREF(type);
 }
 
@@ -72,14 +72,14 @@ static bool is_over(uint64_t address)
 
     if (read != TC_ANSWER_UNKNOWN)
         return read == TC_ANSWER_YES;
-    said = call_of_torch(ask.is_over, address);
+    said = call_of_torch(untyped_storage.is_over, address);
     Py_XDECREF(said); /* a singleton */
     return said == Py_True;
 }
 
-static void let_go(struct storage *storage)
+static void forget(struct storage *storage)
 {
-    Py_XDECREF(call_of_torch(ask.let_go, storage->address));
+    Py_XDECREF(call_of_torch(untyped_storage.let_go, storage->address));
     if (storage->others)
         tc_map_release(storage->others);
     tc_free(storage->others);
@@ -96,7 +96,7 @@ static size_t behind(size_t i)
 }
 
 /* The place of the storage, or that to put it into. */
-static struct storage *place_of(uint64_t address)
+static struct storage *place_of_storage(uint64_t address)
 {
     size_t i = home_of(address);
 
@@ -126,15 +126,15 @@ static void make_room(void)
     struct storage *old = all.places;
     const size_t n_old = all.cap;
 
-    if (all.cap >= 2 * sweep_at)
+    if (all.cap >= 2 * sweep_storages_at)
         return;
     all.cap = n_old ? n_old : 1;
-    while (all.cap < 2 * sweep_at)
+    while (all.cap < 2 * sweep_storages_at)
         all.cap *= 2;
     all.places = tc_calloc(all.cap, sizeof(*all.places));
     for (size_t i = 0; i < n_old; i++)
         if (old[i].address)
-            *place_of(old[i].address) = old[i];
+            *place_of_storage(old[i].address) = old[i];
     tc_free(old);
 }
 
@@ -142,10 +142,10 @@ static void sweep(void)
 {
     for (size_t i = 0; i < all.cap; i++)
         while (all.places[i].address && is_over(all.places[i].address)) {
-            let_go(&all.places[i]);
+            forget(&all.places[i]);
             take_out(i);
         }
-    sweep_at = 2 * all.n > MIN_SWEPT ? 2 * all.n : MIN_SWEPT;
+    sweep_storages_at = 2 * all.n > MIN_SWEPT_STORAGES ? 2 * all.n : MIN_SWEPT_STORAGES;
     make_room();
 }
 
@@ -160,7 +160,7 @@ static struct storage *add(struct storage *place, uint64_t address)
 
 static struct storage *find_read(uint64_t address)
 {
-    struct storage *place = place_of(address);
+    struct storage *place = place_of_storage(address);
 
     if (place->address)
         return place;
@@ -177,9 +177,9 @@ static struct storage *find_asked(PyObject *tensor)
 
     PyErr_Clear();
     if (address)
-        place = place_of(address);
+        place = place_of_storage(address);
     if (place && place->address)
-        Py_XDECREF(call_of_torch(ask.let_go, address));
+        Py_XDECREF(call_of_torch(untyped_storage.let_go, address));
     else if (place)
         add(place, address);
     Py_XDECREF(number);
@@ -205,9 +205,9 @@ uint64_t *tc_storage_piece(PyObject *tensor)
     struct tc_layout_piece at = {0};
     struct storage *known = NULL;
 
-    if (!ask.is_over || !ask.let_go || !tc_tensor_piece(tensor, &at))
+    if (!untyped_storage.is_over || !untyped_storage.let_go || !tc_tensor_piece(tensor, &at))
         return NULL;
-    if (all.n >= sweep_at)
+    if (all.n >= sweep_storages_at)
         sweep();
     if (at.storage)
         known = find_read(at.storage);
