@@ -28,7 +28,7 @@ class Browser:
         to_browser, our_end = os.pipe()
         self.input, from_browser = os.pipe()
         self.output = our_end
-        command = [executable(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+        command = [executable(), "--headless=new", "--no-sandbox", "--disable-gpu", "--in-process-gpu", "--disable-dev-shm-usage",
                    "--no-first-run", "--disable-extensions", "--disable-background-networking",
                    f"--user-data-dir={self.home.name}", "--remote-debugging-pipe", "about:blank"]
         self.process = subprocess.Popen(
