@@ -13,8 +13,10 @@ from .terms import FOREIGN
 
 N_SOURCES, N_TENSORS, LONGEST = 6, 32, 8
 LAST_OF_ROW, LAST_RESULT, MIN_MET, MIN_EQUAL, MAX_NEXT = 8, 7, 8, 8, 8
-MANY = {"next": 3, "source": 3, "uncleared": 3, "count": 3, "count_later": 3, "count_where": 12, "flows": 3, "flows_later": 3,
-        "flows_where": 12}
+BITS_OF_CLAIM = 12  # what is claimed is chance once in 4,096 scripts
+BITS = {"next": 4, "source": 4, "uncleared": 4, "count": 4, "count_later": 4, "count_where": 1, "flows": 4, "flows_later": 4,
+        "flows_where": 1}  # of one occasion; of what is not here, all
+COUNTS = {"count", "count_first", "count_later", "count_where", "flows", "flows_later", "flows_where"}
 NO_SCALAR = {}  # what is a tensor, or an object, as the value that it is
 IDLE = {"flows": 0, "flows_later": 0, "value": NO_SCALAR, "tensor": None}  # values that are no claim
 COVERED = {"value", "class", "keys", "length", "tensor", "dtype", "ndim", "shape", "dim", "requires_grad", "source", "autocast",
@@ -310,6 +312,12 @@ def by_chance(values):
     return differ and any(n < MIN_MET for n, _ in values)
 
 
+def needed(attribute, value):
+    """Occasions until the value is no chance. A count n is chance once in n occasions."""
+    of_count = math.log2(value) if attribute in COUNTS and value > 1 else 0
+    return math.ceil(BITS_OF_CLAIM / max(BITS.get(attribute, BITS_OF_CLAIM), of_count))
+
+
 def infer(folders):
     """{(subject, path, attribute): (value, occasions)} of what was the same throughout."""
     runs, found = [of_run(folder) for folder in folders], {}
@@ -320,6 +328,6 @@ def infer(folders):
                 continue
             values = [True for _ in values]
         is_one = all(isinstance(v, bool) == isinstance(values[0], bool) and v == values[0] for v in values)
-        if is_one and all(key in run for run in runs) and len(values) >= MANY.get(key[2], 1) and values[0] is not IDLE.get(key[2], IDLE):
+        if is_one and all(key in run for run in runs) and len(values) >= needed(key[2], values[0]) and values[0] is not IDLE.get(key[2], IDLE):
             found[key] = values[0], len(values)
     return found
