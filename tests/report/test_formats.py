@@ -151,6 +151,9 @@ class Formats(runs.Case):
             self.assertEqual(len(calls), summary["calls"])
             self.assertEqual({e["args"]["id"] for e in events if e["ph"] == "i"}, {v["id"] for v in violations})
             self.assert_nested(e for e in events if e["ph"] == "X")
+            names = [e["args"]["name"] for e in events if e["name"] == "process_name"]
+            of_ranks = [name.partition("trace_")[0] for name in names]
+            self.assertEqual(of_ranks, ["rank 0 ", "rank 1 "] if len(names) > 1 else [""])
 
     def assert_nested(self, events):
         """Slices of one row hold each other or lie apart: else a viewer drops them."""
