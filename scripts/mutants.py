@@ -8,9 +8,12 @@ BUILD is a build of this checkout. A condition is negated, a bound moves by one,
 counted. Each mutant takes the tests' time, so --first goes on where another call has ended. The file is restored whatever happens.
 """
 import argparse
+import contextlib
+import os
 import pathlib
 import random
 import re
+import signal
 import subprocess
 import sys
 
@@ -49,8 +52,12 @@ def is_noticed(build, exclude):
     """By which test; None if the mutant does not compile, "" if no test fails."""
     if subprocess.run(["cmake", "--build", build, "-j2"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
         return None
-    done = subprocess.run(["ctest", "--test-dir", build, "-LE", exclude, "-j2", "--stop-on-failure", "--timeout", "300"], capture_output=True, text=True)
-    failed = re.findall(r"Test +#\d+: (\S+) \.+\**(?:Failed|Timeout|Exception|Subprocess)", done.stdout)
+    command = ["ctest", "--test-dir", build, "-LE", exclude, "-j4", "--stop-on-failure", "--timeout", "300"]
+    tests = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    out = tests.communicate()[0]
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(tests.pid, signal.SIGKILL)  # a mutant that never ends would go on
+    failed = re.findall(r"Test +#\d+: (\S+) \.+\**(?:Failed|Timeout|Exception|Subprocess)", out)
     return failed[0] if failed else ""
 
 
