@@ -149,6 +149,7 @@ class Formats(runs.Case):
                     self.assertIn(e["s"], "gpt")
             calls = [e for e in events if e["ph"] == "X" and "fn" in e.get("args", {})]
             self.assertEqual(len(calls), summary["calls"])
+            self.assertEqual({e["cat"] for e in calls}, {"step", "zero_grad", "backward", "forward"})
             self.assertEqual({e["args"]["id"] for e in events if e["ph"] == "i"}, {v["id"] for v in violations})
             self.assert_nested(e for e in events if e["ph"] == "X")
             names = [e["args"]["name"] for e in events if e["name"] == "process_name"]
