@@ -128,9 +128,8 @@ class Line(live.Case):
         terminal = self.on_terminal()
         at = terminal.wait_for(r"\r\x1b\[Kstep 2  0\.0 steps/s  0 findings  lag 0\.0 s\r")
         more_steps(self.trace, 1200)
-        at = terminal.wait_for(r"\r\x1b\[Kstep 1,202  [\d,.]+ steps/s  0 findings  lag 0\.0 s\r", at)
-        first = next(line for line in terminal.drawn() if "step 1,202 " in line)  # later ones fall to 0.0
-        self.assertNotIn(" 0.0 steps/s", first)
+        # Steps are counted every 250 ms: a line that is drawn in between knows no pace yet.
+        at = terminal.wait_for(r"\r\x1b\[Kstep 1,202  (?!0\.0 )[\d,.]+ steps/s  0 findings  lag 0\.0 s\r", at)
         more_steps(self.trace, 1, broken_from=0)
         terminal.wait_for(r"step 1,203  [\d,.]+ steps/s  \d findings?  lag 0\.0 s\r", at)
         self.end(terminal, 1)
