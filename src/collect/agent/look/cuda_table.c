@@ -18,11 +18,10 @@
 #include "collect/agent/torch/tensor.h"
 #include "collect/agent/torch/torch.h"
 
-/* Tests have the CPU taken for a device of CUDA (look.c has the same variable for any device), or
- * for two: then what has double precision lies on the second. */
-#define TEST_VARIABLE "TRAINCHECK_TEST_ELSEWHERE"
-#define ONE_DEVICE    "cuda"
-#define TWO_DEVICES   "cuda:2"
+/* Values of TC_TEST_ELSEWHERE: the CPU is taken for a device of CUDA, or for two: then what has
+ * double precision lies on the second. */
+#define ONE_DEVICE  "cuda"
+#define TWO_DEVICES "cuda:2"
 
 /* A tensor has so many blocks at most: more than any device runs at once. */
 #define MAX_TILES 2048
@@ -46,7 +45,7 @@ static int n_taken_for_cuda(void)
     const char *value;
 
     if (taken < 0) {
-        value = getenv(TEST_VARIABLE);
+        value = getenv(TC_TEST_ELSEWHERE);
         taken = !value                            ? 0
                 : strcmp(value, ONE_DEVICE) == 0  ? 1
                 : strcmp(value, TWO_DEVICES) == 0 ? 2

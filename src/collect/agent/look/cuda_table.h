@@ -11,6 +11,10 @@
 #include "collect/agent/look/kernel.h"
 #include "collect/agent/look/question.h"
 
+/* Tests have what lies on the CPU asked as if it lay on any device, or, by a value that
+ * cuda_table.c knows, on one of CUDA. */
+#define TC_TEST_ELSEWHERE "TRAINCHECK_TEST_ELSEWHERE"
+
 /* A question that is in a table. */
 struct tc_in_table {
     size_t number; /* as the asker counts */

@@ -26,9 +26,6 @@
 /* Bytes of a tensor that does not lie in one piece and is copied into one. */
 #define MAX_PACKED ((size_t)512 << 10)
 
-/* Tests have what lies on the CPU asked as if it lay elsewhere, to compare the two. */
-#define TEST_VARIABLE "TRAINCHECK_TEST_ELSEWHERE"
-
 /* Of a variable that lies elsewhere: the numbers of its questions, -1 where one was not asked. */
 struct asked {
     int64_t digest, magnitude;
@@ -47,7 +44,7 @@ static bool is_forced_elsewhere(void)
     static int forced = -1;
 
     if (forced < 0)
-        forced = getenv(TEST_VARIABLE) != NULL;
+        forced = getenv(TC_TEST_ELSEWHERE) != NULL;
     return forced;
 }
 

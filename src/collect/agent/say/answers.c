@@ -15,12 +15,10 @@
 #include "collect/agent/look/kernel.h"
 #include "collect/agent/look/look.h"
 #include "collect/agent/say/line.h"
+#include "collect/agent/say/operands.h"
 #include "collect/agent/say/said.h"
 #include "collect/agent/torch/classes.h"
 #include "collect/agent/torch/identity.h"
-
-/* Elements of tensors that are read. To compare two costs a pass where they are equal alone. */
-#define MAX_READ ((size_t)1 << 21)
 
 /* Elements of a tensor that is looked through each time. */
 #define MAX_SMALL ((size_t)1024)
@@ -67,7 +65,7 @@ static bool read_plain(PyObject *value, struct tc_tensor *tensor)
 static void read_memory(PyObject *value, const struct tc_tensor *tensor, struct tc_memory *memory)
 {
     *memory = (struct tc_memory){0};
-    if (tensor->n <= MAX_READ)
+    if (tensor->n <= TC_MAX_COMPARED)
         tc_look_memory(value, tensor, TC_REACH_PLACE, memory);
 }
 
@@ -79,7 +77,7 @@ static bool is_comparable(const struct tc_tensor *a, const struct tc_tensor *b)
 
 static bool may_be_asked(PyObject *value, const struct tc_tensor *tensor)
 {
-    return tensor->n <= MAX_READ && tc_look_is_asked(value, tensor, TC_REACH_PLACE);
+    return tensor->n <= TC_MAX_COMPARED && tc_look_is_asked(value, tensor, TC_REACH_PLACE);
 }
 
 static void add_name(struct answer *a, const char *where, const char *name)

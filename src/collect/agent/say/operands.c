@@ -18,9 +18,6 @@
 #define EQUAL_KEY ",\"equal\":["
 #define ALIAS_KEY ",\"alias\":["
 
-/* Elements of tensors that are read. To compare two costs a pass where they are equal alone. */
-#define MAX_READ ((size_t)1 << 21)
-
 enum relation {
     UNKNOWN, /* not comparable */
     DIFFERENT,
@@ -80,7 +77,7 @@ static enum relation compare(const struct tc_call_operand *a, const struct tc_ca
     if (a->tensor == b->tensor || is_shared(&a->as, &b->as))
         return ALIAS;
     if (!is_like(&a->as, &b->as) || !a->as.is_contiguous || !b->as.is_contiguous ||
-        a->as.n > MAX_READ)
+        a->as.n > TC_MAX_COMPARED)
         return UNKNOWN;
     if (tc_look_is_elsewhere(&a->as) || tc_look_is_elsewhere(&b->as))
         return is_asked(a, b) ? ASKED : UNKNOWN;

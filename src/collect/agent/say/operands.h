@@ -10,6 +10,9 @@
 #define TC_MAX_OPERANDS     16
 #define TC_MAX_OPERAND_NAME 96
 
+/* Elements of tensors that are read. To compare two costs a pass where they are equal alone. */
+#define TC_MAX_COMPARED ((size_t)1 << 21)
+
 struct tc_call_operand {
     PyObject *tensor;
     struct tc_tensor as;
