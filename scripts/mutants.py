@@ -8,7 +8,6 @@ BUILD is a build of this checkout. A condition is negated, a bound moves by one,
 counted. Each mutant takes the tests' time, so --first goes on where another call has ended. The file is restored whatever happens.
 """
 import argparse
-import contextlib
 import os
 import pathlib
 import random
@@ -16,6 +15,8 @@ import re
 import signal
 import subprocess
 import sys
+
+from test_times import adopt_orphans
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 QUICK = "^(torch|packages|fuzz|slow|law)$"  # law: the form of a mutant is no behaviour
@@ -48,15 +49,24 @@ def mutants_of(path):
                 yield path, number, change
 
 
+def end_orphans():
+    """A mutant that never ends outlives its test, and would slow all others."""
+    children = pathlib.Path(f"/proc/self/task/{os.getpid()}/children")
+    while pids := children.read_text().split():
+        for pid in map(int, pids):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
 def is_noticed(build, exclude):
     """By which test; None if the mutant does not compile, "" if no test fails."""
     if subprocess.run(["cmake", "--build", build, "-j2"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
         return None
     command = ["ctest", "--test-dir", build, "-LE", exclude, "-j4", "--stop-on-failure", "--timeout", "300"]
-    tests = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
-    out = tests.communicate()[0]
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(tests.pid, signal.SIGKILL)  # a mutant that never ends would go on
+    try:
+        out = subprocess.run(command, capture_output=True, text=True).stdout
+    finally:
+        end_orphans()
     failed = re.findall(r"Test +#\d+: (\S+) \.+\**(?:Failed|Timeout|Exception|Subprocess)", out)
     return failed[0] if failed else ""
 
@@ -69,6 +79,7 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--label-exclude", default=QUICK)
     options = parser.parse_args()
+    adopt_orphans()
     lines = {}
     for path in sorted((ROOT / "src").rglob("*.c")):
         for mutant in mutants_of(path):

@@ -48,12 +48,17 @@ def measured(command, properties):
     return seconds, used() - before, done.returncode
 
 
+def adopt_orphans():
+    """What a test leaves running becomes a child of this process."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", help="the build")
     parser.add_argument("pattern", nargs="?", default="", help="of tests' names")
     args = parser.parse_args()
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    adopt_orphans()
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # as test.sh has it
     rows = []
     for name, command, properties in tests_of(args.folder, args.pattern):
