@@ -41,12 +41,11 @@ struct answer {
     size_t n;          /* operands that are equal */
 };
 
-/* The last tensor that was looked through. */
 static struct {
     int64_t serial, version;
     uint64_t address;
     enum tc_finite finite;
-} last_asked;
+} last_looked_through;
 
 /* Only plain tensors: a subclass may answer with code of the user. */
 static bool read_plain(PyObject *value, struct tc_tensor *tensor)
@@ -192,19 +191,19 @@ static enum tc_finite finite_of(const struct answer *a, bool is_layer)
     uint64_t address;
 
     if (a->memory.n <= MAX_SMALL) {
-        last_asked.serial = 0;
+        last_looked_through.serial = 0;
         return look_through(a);
     }
     serial = tc_identity_tensor(a->result);
     tc_tensor_version(a->result, &address, &version);
-    if (!is_layer || !serial || serial != last_asked.serial || version != last_asked.version ||
-        address != last_asked.address) {
-        last_asked.finite = look_through(a);
-        last_asked.serial = serial;
-        last_asked.version = version;
-        last_asked.address = address;
+    if (!is_layer || !serial || serial != last_looked_through.serial ||
+        version != last_looked_through.version || address != last_looked_through.address) {
+        last_looked_through.finite = look_through(a);
+        last_looked_through.serial = serial;
+        last_looked_through.version = version;
+        last_looked_through.address = address;
     }
-    return last_asked.finite;
+    return last_looked_through.finite;
 }
 
 static void write_finite(struct tc_strbuf *out, enum tc_finite finite)

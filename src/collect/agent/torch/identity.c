@@ -29,8 +29,8 @@ static size_t sweep_at = MIN_SWEPT;
 
 static int64_t last_serial;
 
-/* The places in `known` of the addresses that were asked for last: what one call returns is handed
- * to the next. */
+/* The places in `objects` of the addresses that were asked for last: what one call returns is
+ * handed to the next. */
 #define N_LAST 64
 static struct {
     const PyObject *object;
@@ -73,7 +73,7 @@ static uint64_t add_known(PyObject *object)
     return objects.n - 1;
 }
 
-/* The place in `known` of what is, or was, at the address. */
+/* The place in `objects` of what is, or was, at the address. */
 static size_t place_of(PyObject *object)
 {
     const size_t slot = (uintptr_t)object / 16 % N_LAST;

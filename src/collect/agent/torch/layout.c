@@ -466,8 +466,8 @@ void tc_layout_meet(PyObject *tensor, const struct tc_dlpack_view *view)
     if (!impl || bits % 8 || !read_view_of_impl(impl, &kind, &read))
         return;
     read_kind(impl, kind.words);
-    words_at.is_known =
-        is_same(&read, view); /* before torch is asked anything: it may change then */
+    /* Before torch is asked anything: it may change then. */
+    words_at.is_known = is_same(&read, view);
     kind.is_literal = !is_method_told(tensor, TC_ATTRIBUTE_is_conj) &&
                       !is_method_told(tensor, TC_ATTRIBUTE_is_neg);
     *slot_of(kind.words) = kind;

@@ -34,7 +34,7 @@ static struct {
     struct storage *places;
     size_t n, cap; /* a power of two */
 } all;
-static size_t sweep_storages_at; /* storages */
+static size_t sweep_storages_at;
 
 void tc_storages_init(PyObject *torch)
 {
