@@ -15,31 +15,28 @@ from test_places import check, job, op, tensor
 # Of what no operator reads nothing is kept, so the others lie elsewhere than their numbers say.
 UNUSED, A, B, FACTOR = tensor(0, 7), tensor(1, 2, 5), tensor(2, 2, 5), tensor(3)
 
-
-def in_turn(_rank, _rows):
-    return [op("aten.mul_.Tensor", "train.py:1", [t], self=t, other=FACTOR) for t in (A, B)]
+IN_TURN = [op("aten.mul_.Tensor", "train.py:1", [t], self=t, other=FACTOR) for t in (A, B)]
 
 
-def at_once(_rank, _rows):
-    return [op("aten._foreach_mul_.Tensor", "train.py:1", [A, B], self=[A, B], other=FACTOR)]
+def at_once(other):
+    return [op("aten._foreach_mul_.Tensor", "train.py:1", [A, B], self=[A, B], other=other)]
 
 
-def by_itself(_rank, _rows):
-    return [op("aten._foreach_mul_.Tensor", "train.py:1", [A, B], self=[A, B], other=A)]
+def whole(kind, name, t):
+    return {kind: name, "t": t, "global": t[3], "at": [0] * len(t[3])}
 
 
-def step(body):
-    def lines(rank, rows):
-        named = {"unused": UNUSED, "a": A, "b": B, "factor": FACTOR}
-        inits = [{"init": "param", "name": name, "t": t, "global": t[3], "at": [0] * len(t[3])} for name, t in named.items()]
-        return [*inits, *body(rank, rows), *({"result": name, "t": named[name], "global": named[name][3], "at": [0, 0]} for name in "ab")]
-    return lines
+def replicated(world, ops):
+    """A job whose ranks all hold and compute the same."""
+    held = {"unused": UNUSED, "a": A, "b": B, "factor": FACTOR}
+    inits = [whole("init", "param", t) | {"name": name} for name, t in held.items()]
+    return job(world, lambda rank, rows: [*inits, *ops, whole("result", "a", A), whole("result", "b", B)])
 
 
 class Lists(unittest.TestCase):
     def test_all_are_multiplied_by_one_tensor(self):
-        for body, status in (at_once, 0), (by_itself, 1):
-            got, said = check(job(1, step(in_turn)), job(2, step(body)))
+        for factor, status in (FACTOR, 0), (A, 1):
+            got, said = check(replicated(1, IN_TURN), replicated(2, at_once(factor)))
             self.assertEqual(got, status, said)
 
 

@@ -149,7 +149,7 @@ def run_case(case, bin_dir, work, update=False):
     dropped = sorted(json_lines(failed), key=lambda x: (x["why"], x["text"]))
     lines += compare(case, "expected_failed", ["\t".join([x["why"], x.get("broken_at", "-"), x["text"]])
                                                for x in dropped])
-    found = check(bin_dir, [trace for kind in traces.values() for trace in kind], invariants, work)
+    found = check(bin_dir, sum(traces.values(), []), invariants, work)
     for trace in traces["healthy"] + traces["fine"]:
         got = in_reading_order(found[trace])
         lines += difflib.unified_diff([], got, "expected: silence", f"got: {trace.name}", lineterm="")
@@ -165,11 +165,12 @@ def check(bin_dir, traces, invariants, work):
     output = work / "checks"
     run_tool(bin_dir / "traincheck-check", "-q", "--each", "-j", 1, "--no-html-report", "--fail-on", "remark", *traces, "-i", invariants,
              "-o", output, codes=(0, 1, 3))
+    status = {of_run["run"]: of_run["status"] for of_run in json_lines(output / "runs.jsonl")}
     found = {}
-    for trace, of_run in zip(traces, json_lines(output / "runs.jsonl")):
-        found[trace] = json_lines(output / of_run["reports"] / "violations.jsonl")
-        if (of_run["status"] == 1) != bool(found[trace]):  # 3: none of them was judged
-            raise Failure(f"{trace.name}: {len(found[trace])} violations, but exit status {of_run['status']}")
+    for trace in traces:
+        found[trace] = json_lines(output / trace.name / "violations.jsonl")
+        if (status[str(trace)] == 1) != bool(found[trace]):  # 3: none of them was judged
+            raise Failure(f"{trace.name}: {len(found[trace])} violations, but exit status {status[str(trace)]}")
     return found
 
 

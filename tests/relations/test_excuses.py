@@ -31,7 +31,7 @@ def not_judged(case, work):
     module = run.load(case)
     traces = run.write_traces(module, work)
     invariants, _ = run.learn(BIN, case.parent.name.replace("_", "/"), traces["healthy"], getattr(module, "OPTIONS", []), work)
-    run.check(BIN, [trace for kind in traces.values() for trace in kind], invariants, work)
+    run.check(BIN, sum(traces.values(), []), invariants, work)
     for log in (work / "checks").glob("*/*.log"):
         for line in log.read_text().splitlines():
             found |= json.loads(line).get("not_judged", {}).keys()
