@@ -6,6 +6,9 @@ share the server. The program hands its arguments, environment, folder and strea
 the script runs as __main__, with the folders of PYTHONPATH and the collector's sitecustomize, thus with the agent. The agent meets a
 torch that is imported already, and leaves the trace that it leaves otherwise (test_warm.py). Tests of how the agent starts, and of
 torch's import below it, name a real interpreter. So do the ranks of torchrun, unless that is `-m torch.distributed.run` of the program.
+What a script spawns by multiprocessing is a real interpreter, too, unless the environment has WARM_SPAWNS. A script that has that, and
+trains by DistributedDataParallel, is to sleep when it has left its group: the reducer is freed with the GIL held, and joins a thread of gloo
+that may wait for the GIL.
 
 What only a new process can have, as options of Python, a preloaded library or a sitecustomize of the user's, the program leaves to the
 real interpreter. A sitecustomize that does its work when torch is there already, too, has the line `AFTER_TORCH = True`."""
@@ -28,8 +31,8 @@ import types
 
 PYTHON = os.environ.get("TRAINCHECK_TEST_PYTHON", sys.executable)
 
-# What is read when a process starts, or when torch is imported.
-AT_START = """
+# at_start: what is read when a process starts, or when torch is imported.
+SHARED = """
 IN_SCRIPTS = "PYTHON", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHON_EXEC", "PYTHONUNBUFFERED"
 
 def at_start(env):
@@ -38,15 +41,18 @@ def at_start(env):
     if read.get("LC_ALL") == "C":  # Python takes UTF-8, as without it
         del read["LC_ALL"]
     return read
+
+def is_of_multiprocessing(code):
+    return code.startswith(("from multiprocessing.spawn import ", "from multiprocessing.forkserver import "))
 """
-exec(AT_START)  # the program below has it, too
+exec(SHARED)  # the program below has it, too
 
 # It imports no more than is there already: the program starts twice for each script that is traced.
 CLIENT = """#!{python} -ISB
 import _signal, _socket, marshal, os, sys
 
 HERE, PYTHON, OF_SERVER = {here!r}, {python!r}, {of_server!r}
-{at_start}
+{shared}
 def version_for_collector(args):
     try:
         with open(HERE + "/version") as file:
@@ -59,11 +65,20 @@ def version_for_collector(args):
         os.rename(file.name, HERE + "/version")
         return version
 
-def ask_server(args):
+def handed_over():
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        try:
+            if fd > 2 and os.get_inheritable(fd):
+                yield fd
+        except OSError:  # that of the folder
+            pass
+
+def ask_server():
     server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     server.connect(HERE + "/socket")
-    request = marshal.dumps([os.getpid(), os.getppid(), os.getcwd(), dict(os.environ), args])
-    streams = b"".join(fd.to_bytes(4, sys.byteorder) for fd in (0, 1, 2))
+    fds = [0, 1, 2, *(handed_over() if is_spawned else ())]
+    request = marshal.dumps([os.getpid(), os.getppid(), os.getcwd(), dict(os.environ), args, fds])
+    streams = b"".join(fd.to_bytes(4, sys.byteorder) for fd in fds)
     server.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
     server.sendall(len(request).to_bytes(8, "little") + request)
     answer = b""
@@ -91,9 +106,10 @@ def runs_script_or_module():
     return what and (what[0][0] != "-" or what[0] == "-m")
 
 folders = os.environ.get("PYTHONPATH", "").split(":")
-if not runs_script_or_module() or any(map(needs_new_process, folders)) or at_start(os.environ) != OF_SERVER:
+is_spawned = any(map(is_of_multiprocessing, args))
+if not (runs_script_or_module() or is_spawned) or any(map(needs_new_process, folders)) or at_start(os.environ) != OF_SERVER:
     os.execv(PYTHON, [PYTHON, *args])
-code = ask_server(args)
+code = ask_server()
 if code < 0:
     if -code not in (9, 19):  # SIGKILL, SIGSTOP
         _signal.signal(-code, _signal.SIG_DFL)
@@ -143,7 +159,7 @@ def start_server(below, python, also, env):
             return program
         for name in "socket", "python", "python3":
             (folder / name).unlink(missing_ok=True)
-        program.write_text(CLIENT.format(python=python, here=str(folder), of_server=start, at_start=AT_START))
+        program.write_text(CLIENT.format(python=python, here=str(folder), of_server=start, shared=SHARED))
         program.chmod(0o755)
         (folder / "python3").symlink_to("python")
         with open(folder / "log", "w", encoding="utf-8") as log:
@@ -171,7 +187,7 @@ def warm_frameworks(python):
 # ---- the server ----
 
 def read_request(connection):
-    _, fds, _, _ = socket.recv_fds(connection, 1, 3)
+    _, fds, _, _ = socket.recv_fds(connection, 1, 250)
     stream = connection.makefile("rb")
     size = int.from_bytes(stream.read(8), "little")
     return fds, size and marshal.loads(stream.read(size))
@@ -183,35 +199,50 @@ def write_at_once():
     sys.stdout.reconfigure(write_through=True)
 
 
-def be_rank(parent):
-    """torchrun starts it with option -u. The ranks of a job have one parent, which for this process is another."""
+def have_parent(parent):
+    """The processes of a job have one parent, which for this process is another."""
     here, real = os.getpid(), os.getppid
     os.getppid = lambda: parent if os.getpid() == here else real()
 
 
-def enter(fds, program, client, parent, folder, env, argv):
-    """Make this process the one that the client was asked to be, and return what it runs: a module or the file of a script."""
-    for number, fd in enumerate(fds):
+def take_over(fds, numbers):
+    """The client's files, by the numbers that they have there."""
+    aside = [fcntl.fcntl(fd, fcntl.F_DUPFD, 500) for fd in fds]
+    for fd in fds:
+        os.close(fd)
+    for fd, number in zip(aside, numbers):
         os.dup2(fd, number)
         os.close(fd)
+
+
+def enter(fds, program, client, parent, folder, env, argv, numbers):
+    """Make this process the one that the client was asked to be, and return what it runs: a module, the file of a script, or code."""
+    take_over(fds, numbers)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(env)
     if "TRAINCHECK_COLLECT" in env:  # the collector knows the client's process, and that it has no shared library
         settings = env["TRAINCHECK_COLLECT"].replace("\ninjected=1\n", "\n")
         os.environ["TRAINCHECK_COLLECT"] = settings.replace(f"\nmain_pid={client}\n", f"\nmain_pid={os.getpid()}\n")
+    if env.get("WARM_SPAWNS"):
+        import multiprocessing.spawn
+        multiprocessing.spawn.set_executable(program)
+    code = next(filter(is_of_multiprocessing, argv), None)
     is_rank = argv[0] == "-u"
     if is_rank or env.get("PYTHONUNBUFFERED"):
         write_at_once()
+    if is_rank or code:
+        have_parent(parent)
     if is_rank:
-        be_rank(parent)
         del argv[0]
+    if code:
+        argv[:argv.index(code) + 1] = ["-c"]
     sys.argv = argv
     main = sys.modules["__main__"] = types.ModuleType("__main__")
     module, script = argv.pop(1) if argv[0] == "-m" else None, argv[0]
     if module == "torch.distributed.run":
         os.environ["PYTHON_EXEC"] = program  # its ranks are children of the server, too
-    if not module:
+    if not module and not code:
         main.__file__ = script
     first = folder if module else os.path.dirname(os.path.abspath(script))
     sys.path[:1] = [first, *filter(None, env.get("PYTHONPATH", "").split(os.pathsep))]
@@ -220,7 +251,7 @@ def enter(fds, program, client, parent, folder, env, argv):
         import sitecustomize  # noqa: F401
     except ImportError:
         pass
-    return module, script
+    return module, script, code
 
 
 def without_our_frames(error):
@@ -231,10 +262,12 @@ def without_our_frames(error):
     return error.with_traceback(tb) if tb else error
 
 
-def run(module, script):
+def run(module, script, code):
     """Its exit status."""
     try:
-        if module:
+        if code:
+            exec(code, vars(sys.modules["__main__"]))
+        elif module:
             runpy._run_module_as_main(module)
         else:
             with open(script, "rb") as file:

@@ -329,7 +329,7 @@ class Processes(Warm):
         self.assertEqual(whole[0::2], whole[1::2])
 
     def test_ranks_with_the_same_batch_are_told(self):
-        run = self.traced(RANKS)
+        run = self.traced(RANKS, env={"WARM_SPAWNS": "1"})
         self.assertEqual(run.code, 0, run.err)
         found = [digests([r["value"] for r in run.records(file) if r["type"] == "return" and "rows" in json.dumps(r.get("value"))])
                  for file in run.files()]

@@ -24,7 +24,7 @@ OWN = {
         "iterable_workers", "lbfgs_diabetes", "lightning_cnn", "quantize_ste", "scaler_cnn", "tensor_parallel_mlp",
         "tiny_gpt")},
 }
-# These import torch below the agent; the others, and all that are not traced, meet it imported.
+# These import torch below the agent; the others, and all that are not traced, meet it imported. So do processes that the others spawn.
 COLD = "ddp_digits", "hf_trainer_gpt2", "train"
 
 
@@ -39,6 +39,8 @@ def observe(case, script, arguments, folder=None):
     seen.mkdir()
     env = {"PYTHONPATH": str(HERE / "observer"), "OBSERVED": str(seen), "OMP_NUM_THREADS": "1",
            "PYTHONDONTWRITEBYTECODE": "1"}
+    if script.stem not in COLD:
+        env["WARM_SPAWNS"] = "1"
     if folder:
         python = PYTHON if script.stem in COLD else case.python
         run = case.collect(script, *arguments, folder=folder, env=env, python=python)

@@ -216,9 +216,6 @@ for backend in ("eager", "aot_eager"):
 
 
 class Surroundings(Case):
-    def same(self, text):
-        return self.assert_same(self.execute([warm_python(), self.script(NET + text)], None), self.traced(NET + text))
-
     def assert_same(self, plain, traced):
         self.assertEqual((traced.code, traced.out, traced.err), (plain.code, plain.out, plain.err))
         self.assertEqual(plain.code, 0, plain.err)
@@ -244,7 +241,7 @@ import threading; print(threading.active_count(), [t.name for t in threading.enu
         self.assertEqual([f for f in self.work.rglob("*") if f not in before and trace not in (f, f.parent)], [])
 
     def test_loaders_by_each_start_method(self):
-        self.same("""
+        script, env = self.script(NET + """
 from torch.utils.data import DataLoader
 class Data(torch.utils.data.Dataset):
     def __len__(self): return 6
@@ -254,7 +251,9 @@ if __name__ == "__main__":
         for batch in DataLoader(Data(), batch_size=2, num_workers=n, shuffle=True, multiprocessing_context=how):
             print(how, [part.tolist() for part in batch])
     print(torch.get_rng_state().sum().item())
-""")
+"""), {"WARM_SPAWNS": "1"}
+        self.assert_same(self.execute([warm_python(), script], None, env), self.collect(script, python=warm_python(), env=env))
+
 
 class Observers(Warm):
     """Profilers, coverage and debuggers see the user's program as they would without us."""

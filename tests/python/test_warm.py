@@ -38,6 +38,32 @@ loss = train(Net(), torch.utils.data.DataLoader(data, batch_size=8, shuffle=True
 print(__name__, sys.argv[1:], loss, sys.stdin.read())
 """
 
+SPAWNING = """
+import sys
+import torch
+from torch import multiprocessing
+
+def work(rank, n):
+    torch.manual_seed(rank)
+    for _ in range(n + rank):
+        torch.ones(2)
+
+def fail(rank):
+    torch.ones(3)
+    sys.exit(3)
+
+if __name__ == "__main__":
+    torch.manual_seed(1)
+    multiprocessing.spawn(work, (5,), nprocs=2)
+    process = multiprocessing.get_context("spawn").Process(target=fail, args=(0,))
+    process.start()
+    process.join()
+    server = multiprocessing.get_context("forkserver").Process(target=work, args=(2, 5))
+    server.start()
+    server.join()
+    print(process.exitcode, server.exitcode, __file__.rpartition("/")[2])
+"""
+
 ENDS = {
     "raises": "def f(): raise ValueError('no')\nf()",
     "is ended by itself": "import sys; sys.exit(3)",
@@ -55,8 +81,8 @@ class Same(Warm):
     def cold(self, text, *args):
         return self.collect("--overwrite", self.script(text), *args, python=Case.python, folder="cold", stdin="input")
 
-    def warm(self, text, *args):
-        return self.collect("--overwrite", self.script(text), *args, stdin="input")
+    def warm(self, text, *args, env=None):
+        return self.collect("--overwrite", self.script(text), *args, stdin="input", env=env)
 
     def content(self, run):
         file, = run.files()
@@ -69,6 +95,18 @@ class Same(Warm):
         self.assertGreater(len(warm.records()), 400)
         self.assertEqual(self.content(warm), self.content(cold))
         self.assert_whole(warm)
+
+    def test_of_a_job_that_spawns_its_processes(self):
+        """As test_children.py asks of real interpreters."""
+        run = self.warm(SPAWNING, env={"WARM_SPAWNS": "1"})
+        self.assertEqual((run.code, run.out, run.err), (0, "3 0 script.py\n", ""))
+        traces = [run.records(file) for file in run.files()]
+        parents = {t[0]["pid"]: t[0]["ppid"] for t in traces}
+        self.assertEqual(sum(ppid in parents for ppid in parents.values()), 3)  # the parent of the fourth is the fork server
+        calls = [[r["fn"] for r in t if r["type"] == "call"] for t in traces]
+        found = sorted((fns.count("torch.ones"), fns.count("torch.manual_seed")) for fns in calls)
+        self.assertEqual(found, [(0, 1), (1, 0), (5, 1), (6, 1), (7, 1)])
+        self.assert_whole(run)
 
     def test_of_a_script_that_ends_otherwise(self):
         for how, text in ENDS.items():
