@@ -4,7 +4,7 @@ import os
 import pathlib
 import unittest
 
-from traced import Case, PYTHON
+from traced import Case, PYTHON, warm_python
 
 PREFIX = pathlib.Path(PYTHON).parent
 
@@ -24,6 +24,13 @@ DDP = """
         opt.step()
     dist.destroy_process_group()
     time.sleep(0.2)  # a thread of gloo that drops its last work while Python ends aborts the process, traced or not
+"""
+
+# torchrun starts its ranks by PYTHON_EXEC: a real interpreter and, as each does the same, warm ones.
+RANKS = """\
+#!/bin/sh
+[ "$LOCAL_RANK" = 0 ] && exec '{real}' "$@"
+exec '{warm}' "$@"
 """
 
 # How a script is started is no matter of what it imports: all but one call a small package, as to import torch takes longer than all else.
@@ -58,8 +65,9 @@ class Launch(Case):
         return found
 
     def replicas_agree(self, n):
-        run = self.command("torchrun", "--standalone", "--nproc-per-node", n, self.script(DDP),
-                           options=["--overwrite"])
+        python = self.script(RANKS.format(real=PYTHON, warm=warm_python(OMP_NUM_THREADS="1")), "python.sh")
+        python.chmod(0o755)
+        run = self.command("torchrun", "--standalone", "--nproc-per-node", n, self.script(DDP), PYTHON_EXEC=str(python))
         self.assertEqual(run.code, 0, run.err)
         self.assert_no_errors(run)
         traces = [run.records(f) for f in run.files()]
