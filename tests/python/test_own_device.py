@@ -4,6 +4,7 @@ PrivateUse1, whose memory kills whoever reads it here, and whose copies come lat
 
 It computes as the CPU does. Scripts are run with it for the default device, and with the CPU for that: a module that is moved to such a
 device gets new parameters. Skipped, with status 77, where there is no g++, or where another release of torch than 2.13 has other headers."""
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -150,15 +151,15 @@ class OwnDevice(Warm):
 
 def main():
     global LIBRARY
-    import torch
     if not shutil.which("g++"):
         print("NOT DONE: no g++ is here, so there is no device of our own: apt install g++")
         sys.exit(MISSING)
     with tempfile.TemporaryDirectory() as folder:
         LIBRARY = pathlib.Path(folder) / "own_device.so"
         wrong = own_device.build(LIBRARY)
-        if wrong and tuple(map(int, re.findall(r"\d+", torch.__version__)[:2])) != KNOWN:
-            print(f"NOT DONE: torch {torch.__version__} has other headers than 2.13:\n{wrong[:2000]}")
+        version = importlib.metadata.version("torch")
+        if wrong and tuple(map(int, re.findall(r"\d+", version)[:2])) != KNOWN:
+            print(f"NOT DONE: torch {version} has other headers than 2.13:\n{wrong[:2000]}")
             sys.exit(MISSING)
         if wrong:
             sys.exit(wrong)
