@@ -21,29 +21,33 @@ LARGEST, SLOWEST = 3_000_000, 1.0  # bytes of a page; seconds until it is painte
 def write_many(folder, n, ranks=1):
     """n calls of as many functions with an operand that is 0, on each rank, and invariants that want -1."""
     lines = []
-    for rank in range(ranks):
-        t = Trace(folder / "many", rank=rank if ranks > 1 else None, world=ranks, pid=rank + 1)
-        model = t.net("w")
-        optimizer = t.optimizer(model)
-        for i in range(n):
-            if i % 100 == 0:
-                if i:
-                    t.leave()
-                    t.cut()
-                t.zero_grad(optimizer)
-                t.forward(model)
-                t.backward(model)
-                t.step(optimizer)
-            if i % 100 == 50:
-                t.enter("outer", at="train.py:1")
-            t.op(f"f{i}", args={"dim": 0}, at=f"train.py:{i}")
-            if not rank:
-                lines.append({"relation": "APIArg/constant", "when": [], "text": f"in f{i}(), dim is -1",
-                              "params": [{"call": f"f{i}"}, {"operand": "args.dim", "is": -1}],
-                              "evidence": {"held": 3, "pipelines": 1}})
-        t.leave()
-        t.cut()
-        t.end()
+    t = Trace(folder / "many", rank=0 if ranks > 1 else None, world=ranks, pid=1)
+    model = t.net("w")
+    optimizer = t.optimizer(model)
+    for i in range(n):
+        if i % 100 == 0:
+            if i:
+                t.leave()
+                t.cut()
+            t.zero_grad(optimizer)
+            t.forward(model)
+            t.backward(model)
+            t.step(optimizer)
+        if i % 100 == 50:
+            t.enter("outer", at="train.py:1")
+        t.op(f"f{i}", args={"dim": 0}, at=f"train.py:{i}")
+        lines.append({"relation": "APIArg/constant", "when": [], "text": f"in f{i}(), dim is -1",
+                      "params": [{"call": f"f{i}"}, {"operand": "args.dim", "is": -1}],
+                      "evidence": {"held": 3, "pipelines": 1}})
+    t.leave()
+    t.cut()
+    t.end()
+    _, after_first = pathlib.Path(t.file.name).read_bytes().split(b"\n", 1)
+    for rank in range(1, ranks):
+        other = Trace(folder / "many", rank=rank, world=ranks, pid=rank + 1)
+        other.file.close()
+        with open(other.file.name, "ab") as file:
+            file.write(after_first)
     (folder / "many.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
 
 
@@ -53,6 +57,20 @@ def axe():
         for path in root.glob("lib/python*/site-packages/axe_*python/axe.min.js"):
             return path.read_text(encoding="utf-8")
     return None
+
+
+# Of rows and entries that differ in their text alone, it leaves the first.
+DROP_ALIKE = """(() => {
+    const look = e => [e, ...e.querySelectorAll('*')].map(x => x.tagName + x.className).join();
+    for (const list of new Set([...document.querySelectorAll('.invariant, li, tr')].map(e => e.parentNode))) {
+        const seen = new Set();
+        for (const e of [...list.children]) {
+            if (seen.has(look(e)))
+                e.remove();
+            seen.add(look(e));
+        }
+    }
+})()"""
 
 
 class Page(Pages, runs.Case):
@@ -124,8 +142,13 @@ class Page(Pages, runs.Case):
             return
         self.get("document.querySelectorAll('details').forEach(d => { if (!d.open) unfold(d); })")
         self.get("(() => {" + text + "})()")
-        found = self.get("axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.map(v => `${v.id}: ${v.nodes[0].html} ${v.nodes[0].failureSummary}`))")
-        self.assertEqual(found, [])
+        self.assertEqual(self.axe_finds("rules: { 'color-contrast': { enabled: false } }"), [])
+        self.get(DROP_ALIKE)  # what is behind each word takes longer than all other rules
+        self.assertEqual(self.axe_finds("runOnly: ['color-contrast']"), [])
+
+    def axe_finds(self, rules):
+        return self.get("axe.run(document, { resultTypes: ['violations'], " + rules + " }).then("
+                        "r => r.violations.map(v => `${v.id}: ${v.nodes[0].html} ${v.nodes[0].failureSummary}`))")
 
     def test_verdict_first_then_findings(self):
         report, _ = self.check()
