@@ -11,30 +11,52 @@
 #define MAX_RATIO        4096
 #define MAX_ATTEMPTS     256
 #define MAX_SCALAR_RATIO 16
+#define SAMPLE           8
 
 /* ---- values up to a factor ----------------------------------------------------------------- */
 
-/* A single number is itself: up to a factor all are equal. */
-static bool canonical(const tc_el *p, size_t n, uint64_t *key, tc_el *scale)
-{
-    tc_el inverse = TC_EL_ONE;
-    size_t first = 0;
+/* A value up to a factor. A single number is itself: up to a factor all are equal. */
+struct form {
+    const tc_el *p;
+    size_t n, first;      /* of the elements that are not 0 */
+    tc_el scale, inverse; /* the first, and what to multiply by */
+};
 
-    while (first < n &&
-           (tc_el_is_marked(tc_el_plain(p[first])) || tc_el_same(p[first], TC_EL_ZERO)))
-        first++;
-    if (first == n)
+static bool find_form(const tc_el *p, size_t n, struct form *f)
+{
+    *f = (struct form){p, n, 0, TC_EL_ONE, TC_EL_ONE};
+    while (f->first < n &&
+           (tc_el_is_marked(tc_el_plain(p[f->first])) || tc_el_same(p[f->first], TC_EL_ZERO)))
+        f->first++;
+    if (f->first == n)
         return false;
-    *scale = tc_el_plain(p[first]);
-    if (n > 1)
-        inverse = tc_el_inv(*scale);
-    *key = n;
-    for (size_t i = 0; i < n; i++) {
-        tc_el x = tc_el_mul(tc_el_plain(p[i]), inverse);
-        *key = tc_hash_mix(*key ^ i, x.re, x.im);
+    if (n > 1) {
+        f->scale = tc_el_plain(p[f->first]);
+        f->inverse = tc_el_inv(f->scale);
     }
-    *scale = n > 1 ? *scale : TC_EL_ONE;
     return true;
+}
+
+static uint64_t hash_elements(const struct form *f, size_t from, size_t to)
+{
+    uint64_t key = f->n;
+
+    for (size_t i = from; i < to; i++) {
+        tc_el x = tc_el_mul(tc_el_plain(f->p[i]), f->inverse);
+        key = tc_hash_mix(key ^ i, x.re, x.im);
+    }
+    return key;
+}
+
+static uint64_t hash_whole(const struct form *f)
+{
+    return hash_elements(f, 0, f->n);
+}
+
+/* Nearly all that is looked up is unknown, which a few elements tell. */
+static uint64_t hash_sample(const struct form *f)
+{
+    return hash_elements(f, f->first, f->n - f->first > SAMPLE ? f->first + SAMPLE : f->n);
 }
 
 uint32_t tc_index_add(struct tc_index *index, const tc_el *p, const struct tc_plan_tensor *t,
@@ -42,17 +64,17 @@ uint32_t tc_index_add(struct tc_index *index, const tc_el *p, const struct tc_pl
 {
     size_t n = (size_t)t->numel;
     struct tc_known *k;
-    uint64_t key;
-    tc_el scale;
+    struct form f;
 
-    if (!canonical(p, n, &key, &scale))
+    if (!find_form(p, n, &f))
         return op;
-    uint64_t *list = tc_map_at(&index->known, key, &(bool){0});
+    uint64_t *list = tc_map_at(&index->known, hash_whole(&f), &(bool){0});
     for (k = (struct tc_known *)(uintptr_t)*list; k; k = k->next)
-        if (tc_el_same(k->scale, scale))
+        if (tc_el_same(k->scale, f.scale))
             return k->op;
+    tc_map_put(&index->samples, hash_sample(&f), 1);
     k = tc_arena_alloc(&index->arena, sizeof(*k));
-    *k = (struct tc_known){op, scale, (struct tc_known *)(uintptr_t)*list};
+    *k = (struct tc_known){op, f.scale, (struct tc_known *)(uintptr_t)*list};
     *list = (uintptr_t)k;
     tc_pieces_add(index, p, t, name, op);
     return op;
@@ -61,6 +83,7 @@ uint32_t tc_index_add(struct tc_index *index, const tc_el *p, const struct tc_pl
 void tc_index_release(struct tc_index *index)
 {
     tc_map_release(&index->known);
+    tc_map_release(&index->samples);
     tc_map_release(&index->pairs);
     tc_vec_release(&index->values);
     tc_arena_release(&index->arena);
@@ -93,8 +116,8 @@ static bool are_reducible(int64_t a, int64_t b)
  * gradients that are all twice too large; but of whole numbers all are multiples. */
 static bool look_up_multiple(const struct tc_index *index, tc_el v, struct tc_related *r)
 {
-    uint64_t key, list;
-    tc_el scale;
+    uint64_t list;
+    struct form f;
 
     if (tc_el_is_marked(tc_el_plain(v)) || tc_relate_ratio(tc_el_plain(v), &r->num, &r->den))
         return false;
@@ -105,7 +128,7 @@ static bool look_up_multiple(const struct tc_index *index, tc_el v, struct tc_re
                 continue;
             tc_el ratio = tc_el_mul(tc_el_int(den), tc_el_inv(tc_el_int(num)));
             tc_el one = tc_el_mul(tc_el_plain(v), ratio);
-            if (!canonical(&one, 1, &key, &scale) || !tc_map_get(&index->known, key, &list))
+            if (!find_form(&one, 1, &f) || !tc_map_get(&index->known, hash_whole(&f), &list))
                 continue;
             r->num = num;
             r->den = den;
@@ -118,16 +141,17 @@ static bool look_up_multiple(const struct tc_index *index, tc_el v, struct tc_re
 /* Of several single values the one with the simplest factor. */
 static bool look_up(const struct tc_index *index, const tc_el *p, size_t n, struct tc_related *r)
 {
-    uint64_t key, list;
-    tc_el scale;
+    uint64_t list;
+    struct form f;
     int64_t num, den, best = INT64_MAX;
 
-    if (!canonical(p, n, &key, &scale))
+    if (!find_form(p, n, &f))
         return false;
-    if (!tc_map_get(&index->known, key, &list))
+    if (!tc_map_get(&index->samples, hash_sample(&f), &list) ||
+        !tc_map_get(&index->known, hash_whole(&f), &list))
         return n == 1 && look_up_multiple(index, p[0], r);
     for (const struct tc_known *k = (struct tc_known *)(uintptr_t)list; k; k = k->next) {
-        if (!tc_relate_ratio(tc_el_mul(scale, tc_el_inv(k->scale)), &num, &den))
+        if (!tc_relate_ratio(tc_el_mul(f.scale, tc_el_inv(k->scale)), &num, &den))
             continue;
         int64_t size = den + (num < 0 ? -num : num);
         if (size < best) {

@@ -31,8 +31,9 @@ struct tc_known_value {
 };
 
 struct tc_index {
-    struct tc_map known; /* hash of the elements divided by the first -> struct tc_known */
-    struct tc_map pairs; /* ratio of two neighbours -> where they are */
+    struct tc_map known;   /* hash of the elements divided by the first -> struct tc_known */
+    struct tc_map samples; /* the same hash of a few elements, of all that are known */
+    struct tc_map pairs;   /* ratio of two neighbours -> where they are */
     TC_VEC(struct tc_known_value) values;
     size_t n_elements;
     struct tc_arena arena;
