@@ -30,6 +30,7 @@ def growth():
 
 
 GROWTH = growth()
+GROWTH.WIDTH, GROWTH.INNER = 8, 16  # what reaches what does not depend on them
 
 
 LAYOUT = GROWTH.Layout(TP, DP, LAYERS)
