@@ -6,9 +6,8 @@ share the server. The program hands its arguments, environment, folder and strea
 the script runs as __main__, with the folders of PYTHONPATH and the collector's sitecustomize, thus with the agent. The agent meets a
 torch that is imported already, and leaves the trace that it leaves otherwise (test_warm.py). Tests of how the agent starts, and of
 torch's import below it, name a real interpreter. So do the ranks of torchrun, unless that is `-m torch.distributed.run` of the program.
-What a script spawns by multiprocessing is a real interpreter, too, unless the environment has WARM_SPAWNS. A script that has that, and
-trains by DistributedDataParallel, is to sleep when it has left its group: the reducer is freed with the GIL held, and joins a thread of gloo
-that may wait for the GIL.
+What a script spawns by multiprocessing is a real interpreter, too, unless the environment has WARM_SPAWNS. A script that trains by
+DistributedDataParallel has no use for it: its reducer is freed with the GIL held, and joins a thread of gloo that may wait for the GIL.
 
 What only a new process can have, as options of Python, a preloaded library or a sitecustomize of the user's, the program leaves to the
 real interpreter. A sitecustomize that does its work when torch is there already, too, has the line `AFTER_TORCH = True`."""

@@ -118,7 +118,7 @@ WARM_UP = 10
 
 # Rank 1 has more to trace.
 RANKS = """
-import os, time, torch, torch.distributed as dist, torch.multiprocessing as mp
+import os, torch, torch.distributed as dist, torch.multiprocessing as mp
 from torch import nn
 def work(rank, path):
     dist.init_process_group("gloo", "file://" + path, rank=rank, world_size=2)
@@ -131,7 +131,6 @@ def work(rank, path):
         for _ in range(20 * rank): loss = loss + 0 * loss
         loss.backward(); o.step()
     dist.destroy_process_group()
-    time.sleep(0.2)  # tests/warm.py says why
 if __name__ == "__main__": mp.spawn(work, (os.path.abspath("store"),), nprocs=2)
 """
 
@@ -174,7 +173,7 @@ class Budget(Warm):
         self.assertIn("(after the warm-up 55 of 55 traced", run.said)
 
     def test_replicas_trace_the_same_steps(self):
-        run = self.traced(RANKS, options=("--budget", "1%"), env={"WARM_SPAWNS": "1"})
+        run = self.traced(RANKS, options=("--budget", "1%"))
         self.assertEqual((run.code, run.err), (0, ""))
         self.assert_no_errors(run)
         one, other = filter(None, (self.steps(run, file) for file in run.files()))
