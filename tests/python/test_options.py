@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options that widen or show what is traced; each is given to a real run."""
+import functools
 import math
 import os
 import pty
@@ -60,8 +61,24 @@ class Options(Warm):
         self.assertEqual((first["at"], first["stack"]), ("script.py:4", ["script.py:4", "script.py:9"]))
         self.assertEqual(last["stack"], ["script.py:4", "script.py:6", "script.py:8"])
 
+    def list_apis(self, *options):
+        run = self.execute([BIN / "traincheck-collect", "--python", PYTHON, "--list-apis", *options], self.work)
+        run.left_there = list(self.work.iterdir())
+        return run
+
+    @classmethod
+    @functools.lru_cache(maxsize=None)
+    def listed(cls):
+        """Without options, in an empty folder: two tests ask for it."""
+        case = cls()
+        case.setUp()
+        try:
+            return case.list_apis()
+        finally:
+            case.doCleanups()
+
     def test_list_apis(self):
-        out = self.execute([BIN / "traincheck-collect", "--python", PYTHON, "--list-apis"], self.work)
+        out = self.listed()
         self.assertEqual((out.code, out.err, out.said), (0, "", ""))
         rows = dict(line.split("\t") for line in out.out.splitlines())
         self.assertEqual(list(rows), sorted(rows))
@@ -74,14 +91,12 @@ class Options(Warm):
             "torch.nn.Linear.forward": "layer", "torch.nn.functional.relu": "function",
             "torch.optim.lr_scheduler.LRScheduler.step": "scheduler", "torch.mm": "operator",
             "torch.sparse.mm": None})
-        self.assertEqual(list(self.work.iterdir()), [])
+        self.assertEqual(out.left_there, [])
 
     def test_listed_apis_are_those_of_a_file(self):
         self.script("def grow(x): return x + 1\nclass Tree:\n    def cut(self): return 1\n", "wood.py")
         apis = self.script("torch.mm  # a comment\n\n\ttorch.Tensor.mm\nwood.Tree.cut\n", "apis.txt")
-        command = [BIN / "traincheck-collect", "--python", PYTHON, "--list-apis"]
-        usual = set(self.execute(command, None).out.splitlines())
-        wider = set(self.execute([*command, "--apis", apis], None).out.splitlines())
+        usual, wider = (set(run.out.splitlines()) for run in (self.listed(), self.list_apis("--apis", apis)))
         # wood is imported for the sake of one, and lies where the script would
         self.assertEqual(wider - usual, {"torch.mm\tfunction", "torch.Tensor.mm\tfunction",
                                          "wood.Tree.cut\tfunction", "wood.grow\town"})

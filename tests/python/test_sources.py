@@ -308,7 +308,7 @@ class Sources(Warm):
                 process.start()
                 process.join()
         """
-        run = self.traced(text)
+        run = self.traced(text, env={"WARM_SPAWNS": "1"})
         self.assertEqual(run.code, 0, run.err)
         roles = {}
         for file in run.files():
