@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of tensors on other devices share: scripts, and how the trace of a run elsewhere is held against that of the CPU."""
-import json
 import os
 import pathlib
 
@@ -241,11 +240,17 @@ if "waited" in globals():
 ALL_CONTENT = "--content", "full", "--digest-budget", "1MiB"
 
 
+def without_sketches(value):
+    if isinstance(value, list):
+        return [without_sketches(one) for one in value]
+    return {key: without_sketches(one) if isinstance(one, (dict, list)) else one for key, one in value.items() if key != "sketch"} \
+        if isinstance(value, dict) else value
+
+
 def content(records):
     """All but the first, without their times and the folder of the script, and without what the agent says of the device. Sketches are of what
     lies on the CPU alone."""
-    records = json.loads(json.dumps(records), object_hook=lambda o: {key: value for key, value in o.items() if key != "sketch"})
-    return [{key: value for key, value in record.items() if key not in ("t", "events", "path")} for record in records[1:]
+    return [{key: value for key, value in without_sketches(record).items() if key not in ("t", "events", "path")} for record in records[1:]
             if record.get("code") not in ("no-kernel", "no-memory", "waited")]
 
 
