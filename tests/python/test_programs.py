@@ -12,6 +12,7 @@ import sys
 import unittest
 
 from traced import PYTHON, Warm, warm_python
+from warm import warm_frameworks
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -56,6 +57,8 @@ class Programs(Warm):
     @property
     def python(self):
         """To import scikit-learn draws from `random`: what does so traced does so here, too."""
+        if self.script.stem == "lightning_cnn":  # that of other tests; test_steps.py has those who import lightning below the agent
+            return warm_frameworks(PYTHON)
         return warm_python(also=[] if self.script.stem in COLD else ["sklearn.datasets"], **self.host_env)
 
     def check(self, script, arguments):
