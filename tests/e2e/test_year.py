@@ -186,8 +186,8 @@ def main():
     parser.add_argument("--python", required=True, type=pathlib.Path)
     parser.add_argument("--update", action="store_true", help="write examples/year/HISTORY.md")
     options = parser.parse_args()
-    torch = subprocess.run([options.python, "-c", "import torch; print(torch.__version__.split('+')[0])"], text=True, capture_output=True,
-                           check=True).stdout.strip()
+    ask = "import importlib.metadata; print(importlib.metadata.version('torch').split('+')[0])"  # to import torch takes longer
+    torch = subprocess.run([options.python, "-c", ask], text=True, capture_output=True, check=True).stdout.strip()
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch) / "year"
         folder.mkdir()

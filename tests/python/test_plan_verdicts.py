@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What traincheck-check says of plans that traincheck-collect --plan has captured of jobs and of their single device."""
 import json
-import subprocess
 import unittest
 
 from plan_case import BIN, HEADER, STEPS, PlanCase
@@ -548,10 +547,11 @@ for step in range(3):
     optimizer.step()
     optimizer.zero_grad()
 """
-        plain = subprocess.run([self.python, "-c", text], capture_output=True, text=True, check=True).stdout.splitlines()
+        plain = self.plain(text)
+        self.assertEqual(plain.code, 0, plain.err)
         steps = self.plan(text).out.splitlines()
         self.assertGreater(len(steps), 1)
-        for step, as_ever in zip(steps, plain):
+        for step, as_ever in zip(steps, plain.out.splitlines()):
             for number, other in zip(json.loads(step), json.loads(as_ever), strict=True):
                 self.assertAlmostEqual(number, other, delta=0.01)
         self.assertEqual({op for op in self.read()[0].names() if op.startswith("complex.")},
