@@ -140,23 +140,32 @@ def deduce(form, claim, examples, n_pipelines, is_one_script):
     return when, len(judged), len(decided) - len(judged), len(carriers)
 
 
-def examples_of(form, folder):
-    """(key, example) of all processes of a run."""
-    found, shared = [], {}
-    take = lambda *event: found.extend((key, Example(folder, key, s, o)) for key, s, o in form.source(*event))  # noqa: E731
+def examples_of(folder):
+    """(key, example) of all processes of a run, for each form: its source has states of its own."""
+    found = {name: [] for name in FORMS}
+    shared = {name: {} for name in FORMS}
+
+    def ask(p, what, it, states):
+        for name, form in FORMS.items():
+            if p:
+                p.state, p.shared = states[name], shared[name]
+            found[name].extend((key, Example(folder, key, s, o)) for key, s, o in form.source(p, what, it or shared[name]))
+
     for file in sorted(pathlib.Path(folder).glob("trace_*")):
-        Process(file, shared).run(take)
-    take(None, "finish", shared)
+        states = {name: collections.defaultdict(dict) for name in FORMS}
+        Process(file).run(lambda *event, states=states: ask(*event, states))
+    ask(None, "finish", None, None)
     return found
 
 
 def infer(folders, is_one_script=False):
     """{(relation, params, when): (held, excluded, pipelines)}, keys as JSON text."""
+    of_folders = [examples_of(folder) for folder in folders]
     found = {}
     for name, form in FORMS.items():
         by_key = collections.defaultdict(list)
-        for folder in folders:
-            for key, example in examples_of(form, folder):
+        for examples in of_folders:
+            for key, example in examples[name]:
                 by_key[key].append(example)
         for key, examples in by_key.items():
             for claim in form.claims(key, {e.outcome for e in examples}):

@@ -101,8 +101,8 @@ def scalars(v, path):
 class Facts(Process):
     """One process; `said` is a list of (subject, path, attribute, value)."""
 
-    def __init__(self, file, shared):
-        super().__init__(file, shared)
+    def __init__(self, file):
+        super().__init__(file)
         self.said, self.made = [], {}
         self.counters, self.n_windows, self.in_all = {}, 0, collections.Counter()
         self.labels, self.last, self.pairs = collections.Counter(), [], {}
@@ -285,9 +285,9 @@ class Facts(Process):
 
 def of_run(folder):
     """All that a run says: {(subject, path, attribute): [values]}."""
-    shared, processes, said = {}, [], collections.defaultdict(list)
+    processes, said = [], collections.defaultdict(list)
     for file in sorted(pathlib.Path(folder).glob("trace_*")):
-        p = Facts(file, shared)
+        p = Facts(file)
         p.run(lambda process, what, it: process.window() if what == "window" else None)
         processes.append(p)
     for p in processes:

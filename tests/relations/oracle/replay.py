@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records of one file as calls with what is inside them, variables, settings and windows; and situations."""
-import collections
 import json
 
 from .terms import FOREIGN, MEMBERS, NESTED, OUTER, SUBJECTS, text, value_class
 
 
 class Process:
-    """Replays one file. `state` belongs to the sources, by their name; `shared` is that of all processes of the run."""
+    """Replays one file. `state` belongs to the source that is asked; `shared`, too, for all processes of the run."""
 
-    def __init__(self, file, shared):
+    def __init__(self, file):
         records = [json.loads(line) for line in file.read_text().splitlines()]
-        self.head, self.records, self.file, self.shared = records[0], records[1:], file.name, shared
+        self.head, self.records, self.file = records[0], records[1:], file.name
         self.world, self.is_worker = self.head.get("world_size", 1), self.head["role"] == "worker"
         times = [r["t"] for r in self.records if "t" in r]
         self.began, self.lived_until = (self.head["unix_ns"] + f(times, default=0) for f in (min, max))
         self.roles, self.defaults, self.open, self.variables, self.settings = {}, {}, {}, {}, {}
         self.batches, self.window_number, self.stage_after = {}, 0, None
-        self.state = collections.defaultdict(dict)
+        self.state, self.shared, self.hungry = None, None, {}
         self.members, self.early = [], []
         self.phases, self.has_run = set(), False
         self.new_window()
@@ -134,7 +133,7 @@ class Process:
 
     def is_a_pause(self, step):
         """It has no gradient, where its optimizer had some before; for three steps in a row at most."""
-        hungry, me = self.state["hungry"], step["self"]["id"]
+        hungry, me = self.hungry, step["self"]["id"]
         if self.has_gradient(step):
             hungry[me] = 0
         elif me in hungry:

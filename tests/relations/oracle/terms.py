@@ -20,8 +20,7 @@ ONE_ALONE, EVERY = "one alone", "every"
 Claim = collections.namedtuple("Claim", "params decide pipelines examples is_choice", defaults=(3, False))
 
 
-def text(value):
-    return json.dumps(value, separators=(",", ":"))
+text = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def number_class(x):
