@@ -289,8 +289,8 @@ for i in range(20000): yard.work(hashlib.sha256(b'%d' % i).hexdigest())
             self.assertIn(str(folder).rsplit("/x")[0], run.said)
 
     def test_a_folder_that_cannot_be_written(self):
-        """It goes away before the first traced call."""
-        run = self.same("os.path.isdir('trace') and os.rmdir('trace')\nyard.many(10); print('done')")
+        """It goes away before the first traced call. The plain run, beside it, leaves it alone."""
+        run = self.same("'_traincheck_agent' in sys.modules and os.rmdir('trace')\nyard.many(10); print('done')")
         self.assertEqual((run.code, run.out), (0, "done\n"))
         self.assertIn("; tracing ended early: no trace file: ", run.said)
         self.assertIn("No such file or directory", run.said)
