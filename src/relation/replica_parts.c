@@ -63,7 +63,7 @@ static uint64_t module_of(const struct tc_strtab *symbols, const struct tc_repli
 }
 
 /* What began as a constant, in a module that has parts of its own: this may be a part as well. A
- * constant is what two variables began as. */
+ * constant is what two variables of the lowest rank began as. */
 static void find_constant_parts(struct tc_replica_step *step, const struct tc_strtab *symbols)
 {
     struct tc_map modules = TC_MAP_INIT, contents = TC_MAP_INIT;
@@ -75,13 +75,13 @@ static void find_constant_parts(struct tc_replica_step *step, const struct tc_st
         if (replica->is_own)
             tc_map_put(&modules, module_of(symbols, replica), 1);
         if (!replica->variable.is_setting && replica->variable.has_first && !replica->is_part)
-            ++*tc_map_at(&contents, replica->first_data, &is_new);
+            ++*tc_map_at(&contents, replica->variable.first_data, &is_new);
     }
     for (size_t i = 0; modules.n && i < step->variables.n; i++) {
         struct tc_replica *replica = &step->variables.items[i];
         replica->is_own |= tc_replica_is_trained(replica) && replica->data_differs &&
                            !replica->first_differs &&
-                           tc_map_get(&contents, replica->first_data, &n) && n > 1 &&
+                           tc_map_get(&contents, replica->variable.first_data, &n) && n > 1 &&
                            tc_map_get(&modules, module_of(symbols, replica), &ignored);
     }
     tc_map_release(&modules);

@@ -95,7 +95,6 @@ static void add_statement(struct tc_replica_reports *r, struct tc_replica_step *
                                      .last_rank = -1,
                                      .attr = said->attr,
                                      .is_part = said->is_part,
-                                     .first_data = said->variable->first_data,
                                      .first_shape = said->variable->first_shape};
         *at = step->variables.n;
         tc_vec_push(&step->variables, replica);
@@ -110,8 +109,12 @@ static void add_statement(struct tc_replica_reports *r, struct tc_replica_step *
                                 replica->last_rank == said->rank;
     replica->last_rank = said->rank;
     replica->data_differs |= other->data != now.data;
-    replica->first_differs |=
-        said->variable->has_first && replica->first_data != said->variable->first_data;
+    if (said->variable->has_first) {
+        replica->first_differs |=
+            replica->has_first && replica->first_data != said->variable->first_data;
+        replica->first_data = said->variable->first_data;
+        replica->has_first = true;
+    }
     replica->is_sharded |= said->variable->is_sharded;
     replica->first_shape_differs |= replica->first_shape != said->variable->first_shape;
     replica->dtype_differs |= other->dtype != now.dtype;

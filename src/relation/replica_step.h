@@ -30,9 +30,10 @@ struct tc_replica {
     unsigned n_contents;
     bool data_differs, dtype_differs, shape_differs, is_incomparable;
     bool is_part;             /* of the ranks that hold one part of it; others hold other parts */
-    uint64_t first_data;      /* on the rank that reported first, when it was first seen */
+    uint64_t first_data;      /* on one of them, when it was first seen */
+    bool has_first;           /* one of them knows that */
     bool first_differs;       /* on another one it was another */
-    tc_sym first_shape;       /* there and then */
+    tc_sym first_shape;       /* on the rank that reported first, then */
     bool first_shape_differs; /* on another one it was another */
     bool is_sharded;          /* on one of them */
     bool is_stage;            /* its model is another one on each rank */
