@@ -177,7 +177,7 @@ install_torch() {
 }
 
 # Make the interpreter $1 of an environment of ours start faster: compile the modules that tests import again and again, and look
-# for cycles less often, and no more when it ends. That took a sixth of the processor time of all tests that trace torch.
+# for cycles less often, and no more when it ends: looking took a sixth of the processor time of tests that trace torch.
 make_fast() {
     local kept=${1%/bin/*}/bytecode.txt
     echo 'import atexit, gc; gc.set_threshold(10000); atexit.register(gc.freeze)' \
